@@ -74,7 +74,7 @@ async function evaluate(project: string, type: 'module' | 'commonjs', code: stri
 async function pack(): Promise<string> {
   // `npm test` has built already; the scripts of the package would only do it again.
   const args = ['pack', '--ignore-scripts', '--pack-destination', scratch];
-  const npm = process.env['npm_execpath'];
+  const npm = process.env.npm_execpath;
   if (npm?.endsWith('npm-cli.js') === true) await run(process.execPath, [npm, ...args], { cwd: root, env: plainEnv });
   else await run('npm', args, { cwd: root, env: plainEnv, shell: process.platform === 'win32' });
   const tarballs = readdirSync(scratch).filter((name) => name.endsWith('.tgz'));
