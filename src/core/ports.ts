@@ -82,7 +82,7 @@ export interface TurnStore {
   load(sessionId: string): Promise<SessionRecords | undefined>;
   messages(sessionId: string): Promise<readonly StoredMessage[]>;
   inbox(sessionId: string): Promise<readonly InboxRecord[]>;
-  call(turnId: string, callId: string): Promise<CallRecord | undefined>;
+  call(callId: string): Promise<CallRecord | undefined>;
   seen(sessionId: string, messageId: string): Promise<SeenRecord | undefined>;
   outcome(turnId: string): Promise<OutcomeRecord | undefined>;
 
