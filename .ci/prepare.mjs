@@ -175,7 +175,7 @@ async function acquireLock() {
 // ---- The steps ------------------------------------------------------------------------------------------------
 
 /** Runs a command, keeps what it prints, and shows that only when the command fails. */
-function run(command, args, options) {
+function run(what, command, args, options) {
   return new Promise((resolve, reject) => {
     const child = childProcess.spawn(
       command,
@@ -186,10 +186,10 @@ function run(command, args, options) {
     child.stdout.on('data', (chunk) => output.push(chunk));
     child.stderr.on('data', (chunk) => output.push(chunk));
     child.on('error', reject);
-    child.on('close', (code) => {
+    child.on('close', (code, signal) => {
       if (code === 0) return resolve();
       process.stderr.write(Buffer.concat(output));
-      reject(new Error(`\`${[path.basename(command)].concat(args).join(' ')}\` failed`));
+      reject(new Error(`${what} failed (${signal || `exit code ${code}`})`));
     });
   });
 }
@@ -229,9 +229,9 @@ async function install() {
     delete env.npm_config_dry_run;
     delete env.npm_config_global;
     const npm = process.env.npm_execpath;
-    if (npm && /npm-cli\.js$/.test(npm)) await run(process.execPath, [npm].concat(args), { env });
-    else if (process.platform === 'win32') await run('npm.cmd', args, { env, shell: true });
-    else await run('npm', args, { env });
+    if (npm && /npm-cli\.js$/.test(npm)) await run('npm ci', process.execPath, [npm].concat(args), { env });
+    else if (process.platform === 'win32') await run('npm ci', 'npm.cmd', args, { env, shell: true });
+    else await run('npm ci', 'npm', args, { env });
   }
   fs.writeFileSync(modulesStamp, wanted);
 }
@@ -265,7 +265,15 @@ async function build() {
   const old = path.join(root, `dist.old-${process.pid}`);
   const tsc = path.join(modulesDir, 'typescript', 'bin', 'tsc');
   try {
-    await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh, '--pretty', 'false']);
+    await run('tsc', process.execPath, [
+      tsc,
+      '-p',
+      'tsconfig.build.json',
+      '--outDir',
+      path.basename(fresh),
+      '--pretty',
+      'false',
+    ]);
     fs.writeFileSync(path.join(fresh, '.sources'), wanted);
     if (fs.existsSync(distDir)) await renameDir(distDir, old);
     await renameDir(fresh, distDir);
