@@ -116,27 +116,29 @@ function lockIsStale(content, touchedAt) {
   return holder.length === 3 && holder[1] === os.hostname() && !processIsAlive(Number(holder[2]));
 }
 
-/** Takes a lock that its holder left behind. The rename lets only one of several waiting processes win. */
+/** Whether the lock was left behind and is now out of the way. The rename lets only one of those who wait win. */
 function removeStaleLock() {
   const content = readText(lockPath);
-  if (content === null) return;
+  if (content === null) return true;
   let touchedAt;
   try {
     touchedAt = fs.statSync(lockPath).mtimeMs;
   } catch (_gone) {
-    return;
+    return true;
   }
-  if (!lockIsStale(content, touchedAt)) return;
+  if (!lockIsStale(content, touchedAt)) return false;
   const aside = `${lockPath}.${process.pid}.stale`;
   try {
     fs.renameSync(lockPath, aside);
   } catch (_taken) {
-    return;
+    return false;
   }
   // Another process may have removed the stale lock and taken a fresh one between the look and the rename: put
   // that one back.
-  if (readText(aside) === content) fs.unlinkSync(aside);
+  const wasStale = readText(aside) === content;
+  if (wasStale) fs.unlinkSync(aside);
   else fs.renameSync(aside, lockPath);
+  return wasStale;
 }
 
 async function acquireLock() {
@@ -151,7 +153,7 @@ async function acquireLock() {
       if (error.code !== 'EEXIST' && error.code !== 'EPERM' && error.code !== 'EBUSY') throw error;
       if (error.code !== 'EEXIST' && !fs.existsSync(lockPath)) throw error;
     }
-    removeStaleLock();
+    if (removeStaleLock()) continue;
     if (!waiting) {
       waiting = true;
       say('another process is installing or building, waiting for it');

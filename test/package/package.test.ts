@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importsOf } from '../source-text.js';
 
 const run = promisify(execFile);
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -60,6 +61,12 @@ const plainEnv = Object.fromEntries(
 async function node(project: string, ...args: string[]): Promise<string> {
   const { stdout } = await run(process.execPath, args, { cwd: project, env: plainEnv });
   return stdout.trim();
+}
+
+/** What the emitted code and types below a directory import. */
+function emittedImports(dir: string): string[] {
+  const emitted = filesOf(dir).filter((file) => /\.(?:js|d\.ts)$/.test(file));
+  return emitted.flatMap((file) => importsOf(readFileSync(join(dir, file), 'utf8')).map(({ specifier }) => specifier));
 }
 
 let probes = 0;
@@ -146,17 +153,20 @@ describe('the tarball', () => {
 
   it('has machines that import nothing but xstate and each other', () => {
     const dir = join(installed, 'dist', 'machines');
-    const emitted = filesOf(dir).filter((file) => /\.(?:js|d\.ts)$/.test(file));
-    const specifiers = emitted.flatMap((file) =>
-      [
-        ...readFileSync(join(dir, file), 'utf8').matchAll(
-          /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\()(['"])(.+?)\1/g,
-        ),
-      ].map((match) => String(match[2])),
-    );
+    const specifiers = emittedImports(dir);
     expect(new Set(specifiers.filter((specifier) => !/^\.\/[\w.-]+\.js$/.test(specifier)))).toEqual(
       new Set(['xstate']),
     );
+  });
+
+  it('imports only what package.json declares, in its types too', () => {
+    // Loading alone would not show it: Node also looks into the node_modules of every directory above.
+    const declared = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
+    const packages = emittedImports(join(installed, 'dist'))
+      .filter((specifier) => !/^\.|^node:/.test(specifier))
+      .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+    expect(packages).not.toEqual([]);
+    expect(packages.filter((name) => !declared.includes(name))).toEqual([]);
   });
 
   it('carries its sources in its source maps', () => {
