@@ -41,16 +41,25 @@ export const turnMachine = turnSetup.createMachine({
         'stop.requested': { actions: ['askStop'] },
       },
       states: {
-        lastPhase: { id: 'lastPhase', type: 'history', history: 'deep' },
+        lastPhase: {
+          id: 'lastPhase',
+          type: 'history',
+          history: 'deep',
+          description: 'The phase the turn was in when its checkpoint was written.',
+        },
         setup: {
           id: 'setup',
           description: 'The session is loaded, its history repaired, dependencies and tools are built.',
           tags: ['redone'],
           entry: ['loadSession'],
-          after: { setupTimeout: { target: '#recovering', actions: ['recordSetupFailed'] } },
+          after: { setupTimeout: { target: '#failed', actions: ['recordSetupFailed', 'checkpointNow'] } },
           on: {
             'session.loaded': { target: '#injectingMessage' },
-            'session.failed': { target: '#recovering', actions: ['recordSetupFailed'] },
+            'session.failed': {
+              description: 'Past recovering: a stop asked for would call the model with a session that is not there.',
+              target: '#failed',
+              actions: ['recordSetupFailed', 'checkpointNow'],
+            },
           },
         },
         awaitingLLM: {

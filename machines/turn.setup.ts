@@ -133,13 +133,20 @@ export const initialContext = ({ input }: { input: TurnInput | undefined }): Tur
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(['rateLimited', 'overloaded', 'network']);
 
-/** What is left of `retryElapsedMs` for the failures in a row so far. */
+/** What is left of `retryElapsedMs` for the failures in a row so far. A clock that was set back gives no more time. */
 const retryTimeLeftMs = (c: TurnContext): number =>
-  c.limits.retryElapsedMs - ((c.failedAt ?? 0) - (c.failingSince ?? 0));
+  c.limits.retryElapsedMs - Math.max(0, (c.failedAt ?? 0) - (c.failingSince ?? 0));
+
+/** What the provider asks for. "At once" (0, or a moment that has passed) says nothing: obeyed, it is a loop without a pause. */
+function retryAfterMs(c: TurnContext): number | null {
+  const asked = c.cause?.kind === 'modelError' ? c.cause.retryAfterMs : null;
+  return asked !== null && asked > 0 ? Math.ceil(asked) : null;
+}
 
 function backOffMs(c: TurnContext): number {
   const error = c.cause?.kind === 'modelError' ? c.cause : null;
-  if (error !== null && error.retryAfterMs !== null) return error.retryAfterMs;
+  const askedMs = retryAfterMs(c);
+  if (askedMs !== null) return askedMs;
   const base = error?.error === 'rateLimited' ? RETRY_RATE_LIMITED_BASE_MS : RETRY_BASE_MS;
   return Math.min(RETRY_CAP_MS, base * 2 ** Math.max(0, c.modelFailures - 1));
 }
@@ -149,7 +156,8 @@ function isRetryable(c: TurnContext): boolean {
   if (c.cause?.kind !== 'modelError' || !RETRYABLE.has(c.cause.error) || c.stopping !== null) return false;
   const leftMs = retryTimeLeftMs(c);
   if (c.modelFailures >= RETRY_CALLS && leftMs <= 0) return false;
-  return c.cause.retryAfterMs === null || c.cause.retryAfterMs <= Math.max(RETRY_CAP_MS, leftMs);
+  const askedMs = retryAfterMs(c);
+  return askedMs === null || askedMs <= Math.max(RETRY_CAP_MS, leftMs);
 }
 
 const isTooLong = (c: TurnContext): boolean => c.cause?.kind === 'modelError' && c.cause.error === 'contextLength';
