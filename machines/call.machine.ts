@@ -35,15 +35,15 @@ export const callMachine = setup({
       description: 'Waits for an approval or for its turn among its siblings.',
       on: {
         'call.dispatched': { target: 'dispatched' },
-        'call.failed': { description: 'Refused, expired or cancelled.', target: 'callFailed' },
+        'call.failed': { description: 'Refused, expired or cancelled.', target: 'failed' },
       },
     },
     dispatched: {
       id: 'dispatched',
       description: 'Handed to the tool; written before the tool runs (I1).',
       on: {
-        'call.succeeded': { target: 'callSucceeded' },
-        'call.failed': { target: 'callFailed' },
+        'call.succeeded': { target: 'succeeded' },
+        'call.failed': { target: 'failed' },
         'call.lost': { description: 'Crash, time-out or OutcomeUnknown.', target: 'inDoubt' },
       },
     },
@@ -51,8 +51,8 @@ export const callMachine = setup({
       id: 'inDoubt',
       description: 'Nobody knows whether it happened.',
       on: {
-        'call.succeeded': { target: 'callSucceeded' },
-        'call.failed': { target: 'callFailed' },
+        'call.succeeded': { target: 'succeeded' },
+        'call.failed': { target: 'failed' },
         'call.notStarted': { target: 'notStarted' },
         'call.dispatched': {
           description: 'Same key, next dispatch number.',
@@ -66,11 +66,11 @@ export const callMachine = setup({
       description: 'reconcile or a person says: nothing happened yet.',
       on: {
         'call.dispatched': { target: 'dispatched' },
-        'call.failed': { target: 'callFailed' },
+        'call.failed': { target: 'failed' },
       },
     },
-    callSucceeded: { id: 'callSucceeded', type: 'final', description: 'Its result is known.' },
-    callFailed: { id: 'callFailed', type: 'final', description: 'It failed, and the model is told how.' },
+    succeeded: { id: 'succeeded', type: 'final', description: 'Its result is known.' },
+    failed: { id: 'failed', type: 'final', description: 'It failed, and the model is told how.' },
   },
 });
 

@@ -19,10 +19,14 @@ export interface Limits {
   readonly maxTokens: number;
   /** Time since the first failure of a series, in ms, within which a failing model call is tried again beyond the third. Default 0 attended, 900,000 otherwise. Prevents: a nightly job that dies of a short outage. */
   readonly retryElapsedMs: number;
-  /** Time a person has to decide an approval, in ms. Default 300,000. Prevents: a request that waits for ever. */
+  /** Time a person has to decide an approval, in ms. Default 300,000 attended, 0 otherwise (it waits until somebody comes). Prevents: a request that waits for ever. */
   readonly approvalMs: number;
   /** Time one tool call may take, in ms, unless the tool says otherwise. Default 120,000. Prevents: a tool that never returns. */
   readonly toolMs: number;
+  /** Calls of one batch that run at the same time. Default 8. Prevents: 200 calls of one answer that start at once. */
+  readonly parallelCalls: number;
+  /** Bytes (UTF-8) of one result in the transcript; the whole is kept with the call. Default 60,000. Prevents: one result that fills the model's context. */
+  readonly outputBytes: number;
 }
 
 export type LimitName = keyof Limits;
@@ -41,13 +45,20 @@ export const ATTENDED_LIMITS: Limits = {
   retryElapsedMs: 0,
   approvalMs: 300_000,
   toolMs: 120_000,
+  parallelCalls: 8,
+  outputBytes: 60_000,
 };
 
 /** Defaults of a turn that nobody watches: it has to end, and to outlast an outage, by itself. */
-export const UNATTENDED_LIMITS: Limits = { ...ATTENDED_LIMITS, idleHardMs: 540_000, retryElapsedMs: 900_000 };
+export const UNATTENDED_LIMITS: Limits = {
+  ...ATTENDED_LIMITS,
+  idleHardMs: 540_000,
+  retryElapsedMs: 900_000,
+  approvalMs: 0,
+};
 
 /** The unit of each limit, for messages and tables; `ms` limits are bounded by {@link OFF_MS}. */
-export const LIMIT_UNITS: Readonly<Record<LimitName, 'ms' | 'count'>> = {
+export const LIMIT_UNITS: Readonly<Record<LimitName, 'ms' | 'count' | 'bytes'>> = {
   idleSoftMs: 'ms',
   idleHardMs: 'ms',
   turnMs: 'ms',
@@ -57,6 +68,8 @@ export const LIMIT_UNITS: Readonly<Record<LimitName, 'ms' | 'count'>> = {
   retryElapsedMs: 'ms',
   approvalMs: 'ms',
   toolMs: 'ms',
+  parallelCalls: 'count',
+  outputBytes: 'bytes',
 };
 
 /** How long `setup` may take, and building `dependencies` and `tools` in a recovery. Prevents: a turn stuck before it began. */

@@ -67,11 +67,14 @@ function decode(machine: TurnMachine, stored: Json | null, migrate: Migrate | un
   if (fault !== undefined) return no(`the context is not valid: ${fault}`);
   if (!isRecord(deadlines) || !Object.values(deadlines).every(Number.isFinite))
     return no('the deadlines are not valid');
-  const restored = machine.restoreSnapshot(snapshot as never) as TurnSnapshot;
+  const restored = machine.restoreSnapshot(snapshot as never, NO_SCOPE) as TurnSnapshot;
   // XState accepts some unknown states silently and starts in the initial one (see the test for the forms).
   if (!equalJson(restored.value, snapshot.value)) return no('the snapshot names a state this machine does not have');
   return { ok: true, snapshot: restored, deadlines };
 }
+
+/** XState wants an actor scope to restore children with; this chart has none. */
+const NO_SCOPE = undefined as never;
 
 const isRecord = (value: unknown): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -95,6 +98,8 @@ const LIMITS: { readonly [name in keyof Limits]: Check } = {
   retryElapsedMs: count,
   approvalMs: count,
   toolMs: count,
+  parallelCalls: count,
+  outputBytes: count,
 };
 
 const CONTEXT: { readonly [name in keyof TurnContext]: Check } = {

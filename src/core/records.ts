@@ -56,6 +56,8 @@ export interface Head {
   readonly ended: Ended | null;
   /** Durable context of that turn, as the application gave it. */
   readonly context: Json;
+  /** Limits that were given for it; the others follow from presence, which is never stored. */
+  readonly limits: { readonly [name: string]: number };
   readonly startedAt: number | null;
   /** Time with a driver in ms, up to the last commit. */
   readonly activeMs: number;
@@ -120,8 +122,10 @@ export interface CallRecord {
   readonly input: Json;
   readonly effect: Effect;
   readonly idempotencyKey: string;
-  /** Which of the identical calls of the turn this is; null where the tool gives its own key. */
+  /** Which of the identical calls of the turn this is. */
   readonly ordinal: number;
+  /** Calls that name the same thing here never overlap. */
+  readonly exclusive: string | null;
   readonly state: CallState;
   /** How often it was handed to the tool. A result names the dispatch it belongs to. */
   readonly dispatch: number;

@@ -1,0 +1,167 @@
+/**
+ * Owns what a batch of calls needs next: which calls may start, which wait for whom, and when it is settled.
+ * Must not know tools or time-outs: what the tools say about a call comes in as facts.
+ */
+import type { Journal } from './journal.js';
+import { isSettled } from './journal.js';
+import { cutText } from './json.js';
+import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
+import { localCalls } from './messages.js';
+import type { ApprovalRecord, CallRecord } from './records.js';
+import { resultPart } from './transcript.js';
+
+/** What applies to a call at the moment it could start, by presence and the tool's own word. */
+export type Admission =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'ask' }
+  | { readonly kind: 'refuse'; readonly reason: string };
+
+/** What the driver knows about the calls of a batch beside their records. */
+export interface BatchFacts {
+  admission(call: CallRecord): Admission;
+  /** The call is in doubt and somebody other than a person can still say what became of it. */
+  isBeingReconciled(call: CallRecord): boolean;
+  readonly parallelCalls: number;
+  readonly approvalMs: number;
+  readonly now: number;
+}
+
+export type BatchState =
+  /** Something runs, is being asked, or may start. */
+  | 'open'
+  /** Only a person can say what became of a call. */
+  | 'needsReview'
+  /** Only decisions are open. */
+  | 'needsDecision'
+  | 'settled';
+
+const waitsForDecision = (call: CallRecord): boolean =>
+  (call.state === 'prepared' || call.state === 'notStarted') && call.approval?.state === 'asked';
+
+/** In doubt, and running it again on its own is forbidden (I5). */
+const isDoubt = (call: CallRecord): boolean => call.state === 'inDoubt' && call.effect === 'external';
+
+const mayStart = (call: CallRecord): boolean =>
+  ((call.state === 'prepared' || call.state === 'notStarted') && !waitsForDecision(call)) ||
+  (call.state === 'inDoubt' && call.effect !== 'external');
+
+export function batchState(batch: readonly CallRecord[], facts: BatchFacts): BatchState {
+  if (batch.some((call) => call.state === 'dispatched')) return 'open';
+  const doubts = batch.filter(isDoubt);
+  if (doubts.some((call) => facts.isBeingReconciled(call))) return 'open';
+  if (doubts.length > 0) return 'needsReview';
+  if (batch.some(mayStart)) return 'open';
+  return batch.every(isSettled) ? 'settled' : 'needsDecision';
+}
+
+/** Decisions that are still open, whatever else runs. */
+export const openDecisions = (batch: readonly CallRecord[]): readonly CallRecord[] => batch.filter(waitsForDecision);
+
+/** Calls a person has to settle. */
+export const openDoubts = (batch: readonly CallRecord[]): readonly CallRecord[] => batch.filter(isDoubt);
+
+/**
+ * Takes every call that may start one step further: dispatched, asked about, or refused. Siblings of a doubt wait:
+ * nobody knows yet what the world looks like.
+ */
+export function admitCalls(journal: Journal, messageId: string, facts: BatchFacts): void {
+  if (journal.batch(messageId).some(isDoubt)) return;
+  let running = journal.batch(messageId).filter((call) => call.state === 'dispatched').length;
+  for (const { callId } of journal.batch(messageId)) {
+    const call = journal.get(callId) as CallRecord;
+    if (!mayStart(call)) continue;
+    const admission = isAllowed(call) ? FREE : facts.admission(call);
+    if (admission.kind === 'refuse') {
+      refuse(journal, call, admission.reason, facts.now);
+    } else if (admission.kind === 'ask') {
+      journal.amend(callId, { approval: askedApproval(facts) });
+    } else if (running < facts.parallelCalls && !isExcluded(journal, messageId, call)) {
+      const approval: ApprovalRecord | null = call.approval === null ? null : { ...call.approval, state: 'used' };
+      journal.advance(callId, 'call.dispatched', { dispatchedAt: facts.now, approval, doubt: null });
+      running += 1;
+    }
+  }
+}
+
+const FREE: Admission = { kind: 'free' };
+/** A decision not yet used stays valid; one that was used never covers a second dispatch. */
+const isAllowed = (call: CallRecord): boolean => call.approval?.state === 'allowed';
+
+function isExcluded(journal: Journal, messageId: string, call: CallRecord): boolean {
+  if (call.exclusive === null) return false;
+  return journal
+    .batch(messageId)
+    .some((other) => other.state === 'dispatched' && other.exclusive === call.exclusive && other !== call);
+}
+
+const askedApproval = ({ now, approvalMs }: BatchFacts): ApprovalRecord => ({
+  state: 'asked',
+  requestedAt: now,
+  expiresAt: approvalMs > 0 ? now + approvalMs : null,
+});
+
+export function refuse(journal: Journal, call: CallRecord, reason: string, at: number): void {
+  // A doubt about a repeatable call is no dispatch: it may fail straight away, like one that never started.
+  journal.advance(call.callId, 'call.failed', { output: { type: 'execution-denied', reason }, settledAt: at });
+}
+
+/** Nobody decided in time. */
+export function expireApprovals(journal: Journal, messageId: string, at: number): void {
+  for (const call of openDecisions(journal.batch(messageId))) {
+    refuse(journal, call, 'Nobody decided in time whether this call may run. It did not run.', at);
+  }
+}
+
+/** The results of an answer's calls, in the model's order (I10, case C2); long ones cut, the whole stays in the journal. */
+export function resultsOf(
+  answer: Message,
+  batch: readonly CallRecord[],
+  outputBytes: number,
+): readonly ToolResultPart[] {
+  return localCalls(answer).map((part: ToolCallPart, index) => {
+    const call = batch[index];
+    return resultPart(part, cutOutput(call?.output ?? interrupted(call), outputBytes));
+  });
+}
+
+/** What the model reads of a call that has no outcome when its turn ends. */
+function interrupted(call: CallRecord | undefined): ToolOutput {
+  const started = call !== undefined && call.dispatch > 0 && call.state !== 'notStarted';
+  return {
+    type: 'error-text',
+    value: started
+      ? 'This call was interrupted and its outcome is unknown. It may have taken effect: check before you repeat it.'
+      : 'This call did not run.',
+  };
+}
+
+/** Cut at a well-formed place, with a note; content with files keeps them, only its texts are cut. */
+function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
+  if (bytes === 0) return output;
+  if (output.type === 'text' || output.type === 'error-text') return cutValue(output, output.value, bytes);
+  if (output.type === 'json' || output.type === 'error-json') {
+    const text = JSON.stringify(output.value);
+    if (text.length <= bytes / 4 || byteLength(text) <= bytes) return output;
+    return cutValue({ ...output, type: output.type === 'json' ? 'text' : 'error-text', value: text }, text, bytes);
+  }
+  if (output.type !== 'content') return output;
+  const value = output.value.map((part) =>
+    part.type === 'text' && byteLength(part.text) > bytes ? { ...part, text: cutNote(part.text, bytes) } : part,
+  );
+  return { ...output, value };
+}
+
+const byteLength = (text: string): number => new TextEncoder().encode(text).length;
+
+const cutNote = (text: string, bytes: number): string =>
+  `${cutText(text, bytes)}\n[cut: ${byteLength(text)} bytes in all, the rest is not shown]`;
+
+function cutValue(
+  output: ToolOutput & { readonly type: 'text' | 'error-text'; readonly value: string },
+  text: string,
+  bytes: number,
+): ToolOutput {
+  // One UTF-16 unit is at most three bytes: short texts need no encoding to be known as short.
+  if (text.length * 3 <= bytes || byteLength(text) <= bytes) return output;
+  return { ...output, value: cutNote(text, bytes) };
+}

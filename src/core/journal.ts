@@ -1,0 +1,179 @@
+/**
+ * Owns the journal of one turn: the records of its calls, the steps they may take, their idempotency keys.
+ * Must not know tools, storage or the machine of the turn. The legal steps are those of call.machine.ts (I15).
+ */
+import { createHash } from 'node:crypto';
+import { type CallEvent, callMachine, type Effect } from '../../machines/index.js';
+import { canonicalJson, type Json } from './json.js';
+import type { CallRecord, CallState, DoubtCause } from './records.js';
+
+const isRepeatable = (effect: Effect): boolean => effect !== 'external';
+
+/** The steps of the chart, read once: state and event lead to a state, some only for calls that are repeatable. */
+const STEPS: ReadonlyMap<string, { readonly to: CallState; readonly guarded: boolean }> = readSteps();
+
+function readSteps(): Map<string, { to: CallState; guarded: boolean }> {
+  const steps = new Map<string, { to: CallState; guarded: boolean }>();
+  for (const [name, state] of Object.entries(callMachine.config.states ?? {})) {
+    for (const [event, transition] of Object.entries(state.on ?? {})) {
+      const { target, guard } = transition as { target: string; guard?: string };
+      steps.set(`${name} ${event}`, { to: target as CallState, guarded: guard === 'repeatable' });
+    }
+  }
+  return steps;
+}
+
+/** undefined where the chart has no such step. */
+export function nextCallState(state: CallState, event: CallEvent['type'], effect: Effect): CallState | undefined {
+  const step = STEPS.get(`${state} ${event}`);
+  return step === undefined || (step.guarded && !isRepeatable(effect)) ? undefined : step.to;
+}
+
+export const isSettled = (call: CallRecord): boolean => call.state === 'succeeded' || call.state === 'failed';
+
+/** What makes two calls of a turn identical: the tool and the input as the model gave it. */
+export const identityOf = (toolName: string, input: Json): string => `${toolName}\n${canonicalJson(input)}`;
+
+export const keyOf = (turnId: string, identity: string, ordinal: number): string =>
+  createHash('sha256').update(`${turnId}\n${ordinal}\n${identity}`).digest('base64url');
+
+/**
+ * The lowest ordinal among the identical calls of the turn whose success the model was not shown, each taken at most
+ * once per batch; a new one where there is none. So a call asked again after a doubt keeps its key and does not pay
+ * twice, and two identical calls of one batch do not share one. A definitive failure uses its ordinal up as a success
+ * does: receivers remember failures by key too.
+ */
+export function takeOrdinal(identical: readonly CallRecord[], taken: ReadonlySet<number>): number {
+  const usedUp = new Set<number>();
+  for (const call of identical) if (call.state === 'succeeded' || call.definitive) usedUp.add(call.ordinal);
+  let ordinal = 0;
+  while (usedUp.has(ordinal) || taken.has(ordinal)) ordinal += 1;
+  return ordinal;
+}
+
+/** What a step of the call's life adds to its record. */
+export type CallChange = Partial<
+  Pick<CallRecord, 'approval' | 'doubt' | 'definitive' | 'notes' | 'output' | 'input' | 'dispatchedAt' | 'settledAt'>
+>;
+
+export interface JournalCounts {
+  readonly dispatched: number;
+  readonly settled: number;
+}
+
+export class Journal {
+  private readonly records = new Map<string, CallRecord>();
+  /** By identity; ordinals are counted from all calls of the turn, not from settled ones only. */
+  private readonly identical = new Map<string, string[]>();
+  private readonly batches = new Map<string, string[]>();
+  /** As they are on disk. */
+  private readonly stored = new Map<string, CallRecord>();
+  private readonly changed = new Set<string>();
+  private storedCounts: JournalCounts = { dispatched: 0, settled: 0 };
+
+  constructor(stored: readonly CallRecord[]) {
+    this.storedCounts = this.countsWith(stored);
+    for (const call of stored) {
+      this.keep(call);
+      this.stored.set(call.callId, call);
+    }
+  }
+
+  get(callId: string): CallRecord | undefined {
+    return this.records.get(callId);
+  }
+
+  /** The calls of one answer, in the model's order. */
+  batch(messageId: string): readonly CallRecord[] {
+    const ids = this.batches.get(messageId) ?? [];
+    return ids.map((id) => this.records.get(id) as CallRecord);
+  }
+
+  all(): Iterable<CallRecord> {
+    return this.records.values();
+  }
+
+  identicalTo(toolName: string, input: Json): readonly CallRecord[] {
+    const ids = this.identical.get(identityOf(toolName, input)) ?? [];
+    return ids.map((id) => this.records.get(id) as CallRecord);
+  }
+
+  add(call: CallRecord): void {
+    this.keep(call);
+    this.changed.add(call.callId);
+  }
+
+  /**
+   * One step of a call's life. The driver only asks for steps it found possible, so an illegal one is a defect here.
+   * @throws {Error} when the chart has no such step.
+   */
+  advance(callId: string, event: CallEvent['type'], change: CallChange): CallRecord {
+    const call = this.records.get(callId);
+    if (call === undefined) throw new Error(`no call ${callId} in the journal`);
+    const state = nextCallState(call.state, event, call.effect);
+    if (state === undefined) throw new Error(`${callId} is ${call.state}; ${event} is no step of its life`);
+    const dispatch = event === 'call.dispatched' ? call.dispatch + 1 : call.dispatch;
+    return this.replace({ ...call, ...change, state, dispatch });
+  }
+
+  /** Changes what a record says without a step of its life: notes, approvals. */
+  amend(callId: string, change: CallChange): CallRecord {
+    const call = this.records.get(callId);
+    if (call === undefined) throw new Error(`no call ${callId} in the journal`);
+    return this.replace({ ...call, ...change });
+  }
+
+  /** A process died: what it had handed to tools is in doubt, whatever it was doing. */
+  loseDispatched(cause: DoubtCause): readonly CallRecord[] {
+    const lost = [...this.records.values()].filter((call) => call.state === 'dispatched');
+    return lost.map((call) => this.advance(call.callId, 'call.lost', { doubt: cause }));
+  }
+
+  /** The counts the head carries once these records are written; a mismatch with what is found is damage. */
+  countsWith(written: readonly CallRecord[]): JournalCounts {
+    let { dispatched, settled } = this.storedCounts;
+    for (const call of written) {
+      const before = this.stored.get(call.callId);
+      dispatched += Number(call.dispatch > 0) - Number(before !== undefined && before.dispatch > 0);
+      settled += Number(isSettled(call)) - Number(before !== undefined && isSettled(before));
+    }
+    return { dispatched, settled };
+  }
+
+  /** Changes of calls that are on disk already: an outcome is durable as it arrives. */
+  changedStored(): readonly CallRecord[] {
+    return [...this.changed].filter((id) => this.stored.has(id)).map((id) => this.records.get(id) as CallRecord);
+  }
+
+  /** Everything a checkpoint writes. */
+  changedAll(): readonly CallRecord[] {
+    return [...this.changed].map((id) => this.records.get(id) as CallRecord);
+  }
+
+  /** Called when the commit that holds these records is durable. */
+  written(calls: readonly CallRecord[]): void {
+    this.storedCounts = this.countsWith(calls);
+    for (const call of calls) {
+      this.stored.set(call.callId, call);
+      if (this.records.get(call.callId) === call) this.changed.delete(call.callId);
+    }
+  }
+
+  private keep(call: CallRecord): void {
+    this.records.set(call.callId, call);
+    push(this.identical, identityOf(call.toolName, call.input), call.callId);
+    push(this.batches, call.messageId, call.callId);
+  }
+
+  private replace(call: CallRecord): CallRecord {
+    this.records.set(call.callId, call);
+    this.changed.add(call.callId);
+    return call;
+  }
+}
+
+function push(lists: Map<string, string[]>, key: string, value: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
