@@ -77,8 +77,17 @@ export function statesOf(machine: AnyStateMachine): State[] {
   }));
 }
 
+const edgesRead = new WeakMap<AnyStateMachine, readonly Edge[]>();
+
 /** In the order of the chart: states in document order, and the branches of one event in the order they are asked. */
-export function edgesOf(machine: AnyStateMachine): Edge[] {
+export function edgesOf(machine: AnyStateMachine): readonly Edge[] {
+  // A chart never changes, and the walks ask for its edges thousands of times.
+  const read = edgesRead.get(machine) ?? readEdges(machine);
+  edgesRead.set(machine, read);
+  return read;
+}
+
+function readEdges(machine: AnyStateMachine): Edge[] {
   return nodesOf(machine).flatMap((node) => [
     ...(node.config.initial === undefined ? [] : [edge(node, 'initial', node.initial as unknown as RawTransition)]),
     ...[...node.transitions.entries()].flatMap(([type, list]) =>
