@@ -1,0 +1,18 @@
+/**
+ * Owns what happens to bytes that cannot be read: how they are reported and where they are kept.
+ * Must not know why they are damaged. Nothing stored may stop the store or another session (I12).
+ */
+import { TurnError } from '../core/errors.js';
+
+/** @returns {TurnError} TURN_DAMAGED, naming session and record. */
+export function damaged(sessionId: string, record: string, how: string): TurnError {
+  return new TurnError(
+    'TURN_DAMAGED',
+    `Session ${JSON.stringify(sessionId)}: ${record} ${how}. Its bytes are kept; quarantine the session to go on without it.`,
+  );
+}
+
+/** The same for a record that was looked up by its own id. */
+export function damagedRecord(kind: string, key: string, how: string): TurnError {
+  return new TurnError('TURN_DAMAGED', `The ${kind} record ${key} has ${how}. Its bytes are kept.`);
+}

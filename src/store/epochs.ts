@@ -1,0 +1,102 @@
+/**
+ * Owns messages that no head names: epochs being staged or left behind, and how they go.
+ * Must not know commits. An epoch is deleted only after its head was seen to name another one.
+ */
+import { epochOfGarbage, garbageKey, messagesOfEpoch, messagesOfSession, quarantineKey, type Range } from './keys.js';
+import { nextQuarantine } from './quarantine.js';
+import { decodeRecord, encodeRecord } from './records.js';
+import { readHead } from './sessions.js';
+import { BATCH_BYTES, del, type Op, put, type Tables } from './tables.js';
+import type { Job, Step } from './write-queue.js';
+
+/** Keys deleted in one batch: half of what fits, so that commits fit beside them. */
+const SWEEP_KEYS = 250;
+
+export function garbageOp(sessionId: string, epoch: number, revision: number): Op {
+  const key = garbageKey(sessionId, epoch);
+  return put('garbage', key, encodeRecord('garbage', key, revision, {}, 'garbage'));
+}
+
+/** Deletes all messages of an epoch, batch by batch. */
+export async function* clearEpoch(tables: Tables, sessionId: string, epoch: number): AsyncGenerator<readonly Op[]> {
+  let range: Range = messagesOfEpoch(sessionId, epoch);
+  for (;;) {
+    const keys = await tables.keys('message', range, SWEEP_KEYS);
+    const last = keys.at(-1);
+    if (last === undefined) return;
+    yield keys.map((key) => del('message', key));
+    // Keys are well formed, so the next one is this one with anything behind it.
+    range = { gte: `${last}\u0000`, lt: range.lt };
+  }
+}
+
+/** Moves the messages of a session that has no head into quarantine, bytes and all. */
+export async function* setAsideMessages(tables: Tables, sessionId: string): AsyncGenerator<readonly Op[]> {
+  const nth = await nextQuarantine(tables, sessionId);
+  let ops: Op[] = [];
+  let bytes = 0;
+  for await (const [key, value] of tables.scan('message', messagesOfSession(sessionId))) {
+    ops.push(put('quarantine', quarantineKey(sessionId, nth, 'message', key), value), del('message', key));
+    bytes += value.length;
+    if (ops.length < SWEEP_KEYS && bytes < BATCH_BYTES) continue;
+    yield ops;
+    ops = [];
+    bytes = 0;
+  }
+  if (ops.length > 0) yield ops;
+}
+
+/** One lane for all sweeps: they run one after the other, beside the commits of their own session. */
+const SWEEPS = Symbol('sweeps');
+
+/** Deletes an epoch that was left behind. Epochs only grow, so nobody writes to one below that of the head. */
+export class SweepJob implements Job {
+  readonly lane = SWEEPS;
+  readonly #sessionId: string;
+  readonly #epoch: number;
+  readonly #stopped: () => boolean;
+  #chunks: AsyncIterator<readonly Op[]> | null = null;
+
+  /** @param stopped Whether the rest can wait for the next opening. */
+  constructor(sessionId: string, epoch: number, stopped: () => boolean) {
+    this.#sessionId = sessionId;
+    this.#epoch = epoch;
+    this.#stopped = stopped;
+  }
+
+  size(): { readonly ops: number; readonly bytes: number } {
+    return { ops: SWEEP_KEYS, bytes: 0 };
+  }
+
+  restart(): void {
+    this.#chunks = null;
+  }
+
+  async next(tables: Tables): Promise<Step | null> {
+    if (this.#stopped()) return null;
+    if (this.#chunks === null) {
+      const head = await readHead(tables, this.#sessionId);
+      if (head === undefined || head.epoch <= this.#epoch) return null;
+      this.#chunks = clearEpoch(tables, this.#sessionId, this.#epoch);
+    }
+    const chunk = await this.#chunks.next();
+    if (chunk.done !== true) return { ops: chunk.value, last: false };
+    return { ops: [del('garbage', garbageKey(this.#sessionId, this.#epoch))], last: true };
+  }
+}
+
+/** At the opening, before anybody commits: deletes every epoch that a crash left. Costs garbage, not sessions. */
+export async function sweepGarbage(tables: Tables): Promise<void> {
+  for await (const [key, value] of tables.scan('garbage')) {
+    const garbage = epochOfGarbage(key);
+    // A damaged record might name an epoch that is in use.
+    if (garbage === undefined || !decodeRecord('garbage', key, value).ok) continue;
+    const named = await readHead(tables, garbage.sessionId).then(
+      (head) => head?.epoch,
+      () => garbage.epoch,
+    );
+    if (named === garbage.epoch) continue;
+    for await (const ops of clearEpoch(tables, garbage.sessionId, garbage.epoch)) await tables.write(ops);
+    await tables.write([del('garbage', key)]);
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Owns the format number of the database: whether this release may work on it.
+ * Must not know the formats of single records; those carry a version of their own.
+ */
+import { TurnError } from '../core/errors.js';
+import { FORMAT_KEY } from './keys.js';
+import { decodeRecord, encodeRecord } from './records.js';
+import { put, type Tables } from './tables.js';
+
+/** Grows with a change of keys or records that an older release would misread. */
+export const FORMAT = 1;
+
+/**
+ * Writes the number into a new database.
+ * @throws {TurnError} TURN_STORE_FORMAT for a newer format, and for a database that somebody else filled.
+ */
+export async function checkFormat(tables: Tables): Promise<void> {
+  const bytes = await tables.get('meta', FORMAT_KEY);
+  if (bytes === undefined) {
+    const [foreign] = await tables.level.keys({ limit: 1 }).all();
+    if (foreign !== undefined) {
+      throw new TurnError(
+        'TURN_STORE_FORMAT',
+        'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
+      );
+    }
+    return writeFormat(tables);
+  }
+  const record = decodeRecord('meta', FORMAT_KEY, bytes);
+  // Damaged: there is one format so far, so this is what it said. A start-up must not fail for it (I12).
+  if (!record.ok) return writeFormat(tables);
+  const { format } = record.value as { readonly format: number };
+  if (format > FORMAT) {
+    throw new TurnError(
+      'TURN_STORE_FORMAT',
+      `The database has format ${format}, this release of durable-turn reads up to ${FORMAT}; use a newer release.`,
+    );
+  }
+}
+
+function writeFormat(tables: Tables): Promise<void> {
+  return tables.write([put('meta', FORMAT_KEY, encodeRecord('meta', FORMAT_KEY, 0, { format: FORMAT }, 'format'))]);
+}

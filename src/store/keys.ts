@@ -1,0 +1,126 @@
+/**
+ * Owns every key of the database in one place: which kinds of records there are and how each is found.
+ * Must not know values, bytes or a database.
+ *
+ * Ids are encoded with `encodeId` (letters, digits, `-`, `_`, `%`), so `!` separates parts and no id can reach into
+ * the keys of another. Numbers have a fixed width, because bare decimals do not sort.
+ */
+import { hash } from 'node:crypto';
+import { encodeId } from '../core/ids.js';
+
+/** One sublevel each. Nothing is ever written to the root: keys of a parent can show up inside a child. */
+export const KINDS = [
+  'head',
+  'message',
+  'turn',
+  'call',
+  'inbox',
+  'seen',
+  'outcome',
+  'review',
+  'marker',
+  'garbage',
+  'quarantine',
+  'meta',
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+/** Both ends belong to the range or both do not; whichever the iterator of abstract-level takes. */
+export interface Range {
+  readonly gte: string;
+  readonly lt: string;
+}
+
+export const FORMAT_KEY = 'format';
+
+const SEPARATOR = '!';
+/** The character after the separator: the exclusive end of everything that starts with `prefix!`. */
+const AFTER_SEPARATOR = '"';
+const WIDTH = 10;
+
+const wide = (value: number): string => String(value).padStart(WIDTH, '0');
+const under = (prefix: string): Range => ({
+  gte: `${prefix}${SEPARATOR}`,
+  lt: `${prefix}${AFTER_SEPARATOR}`,
+});
+
+/**
+ * @throws {TypeError} an id with a lone surrogate: it has no encoding, and two such ids would collide.
+ */
+function part(id: string): string {
+  if (!id.isWellFormed()) throw new TypeError('An id with a lone surrogate cannot be stored or looked up.');
+  return encodeId(id);
+}
+
+/**
+ * Session ids are often ordered by time. A scan of a kind whose records come and go would then crawl over the
+ * tombstones of all earlier sessions in one place; four hex characters of a hash spread them.
+ */
+function spread(sessionId: string): string {
+  const encoded = part(sessionId);
+  return `${hash('sha256', encoded).slice(0, 4)}${encoded}`;
+}
+
+/** The session of a key that begins with `spread`; undefined where the text was not made by it. */
+function sessionOfSpread(text: string): string | undefined {
+  try {
+    const sessionId = decodeURIComponent(text.slice(4));
+    return spread(sessionId) === text ? sessionId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const headKey = (sessionId: string): string => part(sessionId);
+export const turnKey = (sessionId: string): string => part(sessionId);
+export const outcomeKey = (turnId: string): string => part(turnId);
+export const seenKey = (sessionId: string, messageId: string): string =>
+  `${part(sessionId)}${SEPARATOR}${part(messageId)}`;
+
+export const messageKey = (sessionId: string, epoch: number, seq: number): string =>
+  `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}${wide(seq)}`;
+export const messagesOfEpoch = (sessionId: string, epoch: number): Range =>
+  under(`${part(sessionId)}${SEPARATOR}${wide(epoch)}`);
+export const messagesOfSession = (sessionId: string): Range => under(part(sessionId));
+/** Keys of one epoch, built without encoding the session again for each. */
+export function messageKeys(sessionId: string, epoch: number): (seq: number) => string {
+  const prefix = `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}`;
+  return (seq) => prefix + wide(seq);
+}
+
+export const callKey = (callId: string): string => part(callId);
+/** A call id is its turn id, a dot and more; the dot is `%2E` once encoded. */
+export const callsOfTurn = (turnId: string): Range => {
+  const prefix = part(turnId);
+  return { gte: `${prefix}%2E`, lt: `${prefix}%2F` };
+};
+
+export const inboxKey = (sessionId: string, seq: number, messageId: string): string =>
+  `${spread(sessionId)}${SEPARATOR}${wide(seq)}${SEPARATOR}${part(messageId)}`;
+export const inboxOfSession = (sessionId: string): Range => under(spread(sessionId));
+export const sessionOfInbox = (key: string): string | undefined => sessionOfSpread(key.split(SEPARATOR)[0] as string);
+
+export const reviewKey = (sessionId: string, callId: string): string =>
+  `${spread(sessionId)}${SEPARATOR}${part(callId)}`;
+export const reviewsOfSession = (sessionId: string): Range => under(spread(sessionId));
+
+export const markerKey = (sessionId: string): string => spread(sessionId);
+export const sessionOfMarker = sessionOfSpread;
+
+export const garbageKey = (sessionId: string, epoch: number): string =>
+  `${spread(sessionId)}${SEPARATOR}${wide(epoch)}`;
+export function epochOfGarbage(key: string): { readonly sessionId: string; readonly epoch: number } | undefined {
+  const [prefix, epoch, ...rest] = key.split(SEPARATOR);
+  const sessionId = sessionOfSpread(prefix as string);
+  if (sessionId === undefined || rest.length > 0 || !/^\d{10}$/.test(epoch ?? '')) return undefined;
+  return { sessionId, epoch: Number(epoch) };
+}
+
+/** The `nth` time the session was set aside; without `kind` the reason, else the bytes that were under `key`. */
+export const quarantineKey = (sessionId: string, nth: number, kind?: Kind, key?: string): string => {
+  const prefix = `${part(sessionId)}${SEPARATOR}${wide(nth)}`;
+  return kind === undefined ? prefix : `${prefix}${SEPARATOR}${kind}${SEPARATOR}${key}`;
+};
+export const quarantineOfSession = (sessionId: string): Range => under(part(sessionId));
+export const nthOfQuarantine = (key: string): number => Number(key.split(SEPARATOR)[1]);

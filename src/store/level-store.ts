@@ -1,0 +1,53 @@
+/**
+ * Owns the entry point `durable-turn/level`: turns stored in a folder (LevelDB), or in memory by the same code.
+ * Must not know how: see `store.ts`.
+ */
+import { MemoryLevel } from 'memory-level';
+import type { TurnStore } from '../core/ports.js';
+import type { Backing } from './database.js';
+import { reserveFolder } from './folder.js';
+import { LevelTurnStore } from './store.js';
+import type { Level } from './tables.js';
+
+export type { TurnStore } from '../core/ports.js';
+
+export interface LevelStoreOptions {
+  /** The folder of the database; made where it is missing. One store of one process at a time. */
+  readonly path: string;
+}
+
+/**
+ * Opens the database in a folder. Every commit is synced to the disk before it resolves.
+ * @throws {TurnError} TURN_STORE_LOCKED while another store or process has it open, TURN_STORE_FORMAT for a newer
+ * format or a foreign database, TURN_DAMAGED where it cannot be opened without losing something, TURN_STORE_FAILED.
+ */
+export async function openLevelStore(options: LevelStoreOptions): Promise<TurnStore> {
+  if (typeof options?.path !== 'string' || options.path === '') {
+    throw new TypeError('openLevelStore needs { path }: the folder of the database.');
+  }
+  const backing = await reserveFolder(options.path);
+  const store = new LevelTurnStore('level', backing);
+  try {
+    await store.open();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return store;
+}
+
+/** A store in memory, for tests and trials: it behaves like the one in a folder and is gone with the process. */
+export function memoryStore(): TurnStore {
+  return new LevelTurnStore('memory', memoryBacking());
+}
+
+function memoryBacking(): Backing {
+  const level = new MemoryLevel<string, Buffer>();
+  return {
+    async open() {
+      await level.open();
+      return level as unknown as Level;
+    },
+    release() {},
+  };
+}

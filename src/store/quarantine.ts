@@ -1,0 +1,117 @@
+/**
+ * Owns the place where bytes go that cannot be read, and the jobs that move them there.
+ * Must not know why they are damaged. Nothing stored may stop the store or another session (I12).
+ */
+import type { Head, Marker } from '../core/records.js';
+import type { Kind } from './keys.js';
+import * as keys from './keys.js';
+import { encodeRecord } from './records.js';
+import { decodeHead, markerOf, markerOp, type Sessions } from './sessions.js';
+import { del, type Op, put, type Tables } from './tables.js';
+import type { Job, Step } from './write-queue.js';
+
+/** Counted, not timed: the same session set aside twice keeps both. */
+export async function nextQuarantine(tables: Tables, sessionId: string): Promise<number> {
+  const last = await tables.lastKey('quarantine', keys.quarantineOfSession(sessionId));
+  return last === undefined ? 0 : keys.nthOfQuarantine(last) + 1;
+}
+
+/** The bytes of some records, moved, with the reason beside them. */
+function moveOps(
+  sessionId: string,
+  nth: number,
+  reason: string,
+  entries: readonly (readonly [Kind, string, Buffer])[],
+) {
+  const reasonKey = keys.quarantineKey(sessionId, nth);
+  const why = { sessionId, reason: reason.toWellFormed() };
+  const ops: Op[] = [put('quarantine', reasonKey, encodeRecord('quarantine', reasonKey, 0, why, 'reason'))];
+  for (const [kind, key, bytes] of entries) {
+    ops.push(put('quarantine', keys.quarantineKey(sessionId, nth, kind, key), bytes), del(kind, key));
+  }
+  return ops;
+}
+
+/**
+ * Takes a session out of the way: head, checkpoint and waiting input move, the marker goes, so that no start-up finds
+ * it again. Messages and journal stay under their keys, where nothing looks without a head.
+ */
+export class QuarantineJob implements Job {
+  readonly lane: string;
+  readonly #reason: string;
+  readonly #sessions: Sessions;
+
+  constructor(sessionId: string, reason: string, sessions: Sessions) {
+    this.lane = sessionId;
+    this.#reason = reason;
+    this.#sessions = sessions;
+  }
+
+  size(): { readonly ops: number; readonly bytes: number } {
+    return { ops: 10, bytes: 0 };
+  }
+
+  restart(): void {}
+
+  async next(tables: Tables): Promise<Step> {
+    const found: [Kind, string, Buffer][] = [];
+    for (const kind of ['head', 'turn'] as const) {
+      const key = kind === 'head' ? keys.headKey(this.lane) : keys.turnKey(this.lane);
+      const bytes = await tables.get(kind, key);
+      if (bytes !== undefined) found.push([kind, key, bytes]);
+    }
+    for await (const [key, bytes] of tables.scan('inbox', keys.inboxOfSession(this.lane))) {
+      found.push(['inbox', key, bytes]);
+    }
+    const ops: Op[] = [del('marker', keys.markerKey(this.lane))];
+    if (found.length > 0) {
+      ops.push(...moveOps(this.lane, await nextQuarantine(tables, this.lane), this.#reason, found));
+    }
+    return { ops, last: true, durable: () => this.#sessions.delete(this.lane) };
+  }
+}
+
+/** Makes a marker that cannot be read agree with the head again; without a readable head its bytes move. */
+export class MarkerRepairJob implements Job {
+  readonly lane: string;
+  /** What the head asks for. */
+  marker: Marker | null = null;
+
+  constructor(sessionId: string) {
+    this.lane = sessionId;
+  }
+
+  size(): { readonly ops: number; readonly bytes: number } {
+    return { ops: 3, bytes: 0 };
+  }
+
+  restart(): void {
+    this.marker = null;
+  }
+
+  async next(tables: Tables): Promise<Step | null> {
+    const key = keys.markerKey(this.lane);
+    const [marker, head] = [await tables.get('marker', key), await tables.get('head', keys.headKey(this.lane))];
+    if (marker === undefined) return null;
+    const decoded = head === undefined ? undefined : decodeOrNothing(this.lane, head);
+    if (decoded === undefined) {
+      const nth = await nextQuarantine(tables, this.lane);
+      return {
+        ops: moveOps(this.lane, nth, 'a marker without a readable head', [['marker', key, marker]]),
+        last: true,
+      };
+    }
+    // When it was saved is not known any more; the last progress is never later.
+    const savedAt = decoded.lastProgressAt ?? decoded.startedAt ?? 0;
+    this.marker = markerOf(decoded, savedAt);
+    return { ops: [markerOp(decoded, savedAt)], last: true };
+  }
+}
+
+function decodeOrNothing(sessionId: string, bytes: Buffer): Head | undefined {
+  try {
+    return decodeHead(sessionId, bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Owns reading: decodes records and checks them against the head they belong to.
+ * Must not know writing. What does not agree is damage and is told with session and record, never guessed.
+ */
+import type { Json } from '../core/json.js';
+import type { StoredMessage } from '../core/messages.js';
+import type { SessionRecords } from '../core/ports.js';
+import type { CallRecord, Head, InboxRecord, OutcomeRecord, ReviewRecord, SeenRecord } from '../core/records.js';
+import { damaged, damagedRecord } from './damage.js';
+import type { Kind } from './keys.js';
+import * as keys from './keys.js';
+import { decodeRecord } from './records.js';
+import { readHead } from './sessions.js';
+import type { Snapshot, Tables } from './tables.js';
+
+/** A session as it is read: everything has to come from one state and to be no newer than its head. */
+interface View {
+  readonly tables: Tables;
+  readonly snapshot: Snapshot;
+  readonly sessionId: string;
+  /** The newest revision that can have written a record. */
+  readonly revision: number;
+}
+
+/** @throws {TurnError} TURN_DAMAGED */
+export function readSession(tables: Tables, sessionId: string): Promise<SessionRecords | undefined> {
+  return tables.atOnce(async (snapshot) => {
+    const head = await readHead(tables, sessionId, snapshot);
+    if (head === undefined) return undefined;
+    const view = { tables, snapshot, sessionId, revision: head.revision };
+    return {
+      head,
+      messages: await messagesOf(view, head),
+      checkpoint: await checkpointOf(view),
+      calls: await callsOf(view, head),
+      inbox: await inboxOf(view),
+      reviews: await reviewsOf(view),
+    };
+  });
+}
+
+/** @throws {TurnError} TURN_DAMAGED */
+export function readMessages(tables: Tables, sessionId: string): Promise<readonly StoredMessage[]> {
+  return tables.atOnce(async (snapshot) => {
+    const head = await readHead(tables, sessionId, snapshot);
+    return head === undefined ? [] : messagesOf({ tables, snapshot, sessionId, revision: head.revision }, head);
+  });
+}
+
+/** @throws {TurnError} TURN_DAMAGED */
+export function readInbox(tables: Tables, sessionId: string): Promise<readonly InboxRecord[]> {
+  return tables.atOnce((snapshot) => inboxOf({ tables, snapshot, sessionId, revision: Number.POSITIVE_INFINITY }));
+}
+
+/** @throws {TurnError} TURN_DAMAGED */
+export async function readSeen(tables: Tables, sessionId: string, messageId: string): Promise<SeenRecord | undefined> {
+  return (await readOne(tables, 'seen', keys.seenKey(sessionId, messageId))) as unknown as SeenRecord | undefined;
+}
+/** @throws {TurnError} TURN_DAMAGED */
+export async function readCall(tables: Tables, callId: string): Promise<CallRecord | undefined> {
+  return (await readOne(tables, 'call', keys.callKey(callId))) as unknown as CallRecord | undefined;
+}
+/** @throws {TurnError} TURN_DAMAGED */
+export async function readOutcome(tables: Tables, turnId: string): Promise<OutcomeRecord | undefined> {
+  return (await readOne(tables, 'outcome', keys.outcomeKey(turnId))) as unknown as OutcomeRecord | undefined;
+}
+
+async function readOne(tables: Tables, kind: Kind, key: string): Promise<Json | undefined> {
+  const bytes = await tables.get(kind, key);
+  if (bytes === undefined) return undefined;
+  const record = decodeRecord(kind, key, bytes);
+  if (!record.ok) throw damagedRecord(kind, key, record.damage);
+  return record.value;
+}
+
+/** Sessions of the agent with waiting input. A record that cannot be read counts for the agent of its head. */
+export async function readWaitingInput(tables: Tables, agent: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for await (const [key, bytes] of tables.scan('inbox')) {
+    const sessionId = keys.sessionOfInbox(key);
+    if (sessionId === undefined || found.has(sessionId)) continue;
+    const record = decodeRecord('inbox', key, bytes);
+    const owner = record.ok
+      ? (record.value as { readonly agent: string }).agent
+      : await readHead(tables, sessionId).then(
+          (head) => head?.agent,
+          () => undefined,
+        );
+    if (owner === agent) found.add(sessionId);
+  }
+  return [...found];
+}
+
+/** What cannot be read is left out and left where it is. */
+export async function readReviews(
+  tables: Tables,
+  agent: string,
+): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
+  const found: (ReviewRecord & { readonly sessionId: string })[] = [];
+  for await (const [key, bytes] of tables.scan('review')) {
+    const record = decodeRecord('review', key, bytes);
+    if (!record.ok) continue;
+    const value = record.value as unknown as { agent: string; sessionId: string; review: ReviewRecord };
+    if (value.agent === agent) found.push({ ...value.review, sessionId: value.sessionId });
+  }
+  return found;
+}
+
+async function messagesOf(view: View, head: Head): Promise<readonly StoredMessage[]> {
+  const messages: StoredMessage[] = [];
+  const keyOf = keys.messageKeys(view.sessionId, head.epoch);
+  const range = keys.messagesOfEpoch(view.sessionId, head.epoch);
+  for await (const [key, bytes] of view.tables.scan('message', range, view.snapshot)) {
+    const name = `message ${messages.length} of epoch ${head.epoch}`;
+    if (key !== keyOf(messages.length)) throw damaged(view.sessionId, name, 'is missing');
+    messages.push(decode(view, 'message', key, bytes, name) as StoredMessage);
+  }
+  if (messages.length !== head.count) {
+    throw damaged(view.sessionId, 'the transcript', `has ${messages.length} messages where the head has ${head.count}`);
+  }
+  return messages;
+}
+
+async function checkpointOf(view: View): Promise<Json | null> {
+  const key = keys.turnKey(view.sessionId);
+  const bytes = await view.tables.get('turn', key, view.snapshot);
+  return bytes === undefined ? null : (decode(view, 'turn', key, bytes, 'the checkpoint') as Json);
+}
+
+async function callsOf(view: View, head: Head): Promise<readonly CallRecord[]> {
+  if (head.turnId === null) return [];
+  const calls = (await decodeAll(view, 'call', keys.callsOfTurn(head.turnId))) as CallRecord[];
+  const dispatched = calls.filter((call) => call.dispatch > 0).length;
+  const settled = calls.filter((call) => call.state === 'succeeded' || call.state === 'failed').length;
+  if (dispatched !== head.dispatched || settled !== head.settled) {
+    throw damaged(
+      view.sessionId,
+      'the journal',
+      `has ${dispatched} dispatched and ${settled} settled calls where the head has ${head.dispatched} and ${head.settled}`,
+    );
+  }
+  return calls;
+}
+
+async function inboxOf(view: View): Promise<readonly InboxRecord[]> {
+  const records = await decodeAll(view, 'inbox', keys.inboxOfSession(view.sessionId));
+  return (records as { readonly input: InboxRecord }[]).map(({ input }) => input);
+}
+
+async function reviewsOf(view: View): Promise<readonly ReviewRecord[]> {
+  const records = await decodeAll(view, 'review', keys.reviewsOfSession(view.sessionId));
+  return (records as { readonly review: ReviewRecord }[]).map(({ review }) => review);
+}
+
+async function decodeAll(view: View, kind: Kind, range: keys.Range): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for await (const [key, bytes] of view.tables.scan(kind, range, view.snapshot)) {
+    values.push(decode(view, kind, key, bytes, `${kind} ${key}`));
+  }
+  return values;
+}
+
+function decode(view: View, kind: Kind, key: string, bytes: Buffer, name: string): unknown {
+  const record = decodeRecord(kind, key, bytes);
+  if (!record.ok) throw damaged(view.sessionId, name, `has ${record.damage}`);
+  if (record.revision > view.revision) {
+    throw damaged(view.sessionId, name, `is of revision ${record.revision}, newer than the head (${view.revision})`);
+  }
+  return record.value;
+}

@@ -1,0 +1,152 @@
+/**
+ * Owns the adapter: the port of the engine on one side, database and queue on the other.
+ * Must not know what the database is made of: a folder and a memory differ in their backing only.
+ */
+import type { StoredMessage } from '../core/messages.js';
+import type { Commit, Lease, SessionRecords, TurnStore } from '../core/ports.js';
+import type {
+  CallRecord,
+  Head,
+  InboxRecord,
+  Marker,
+  OutcomeRecord,
+  ReviewRecord,
+  SeenRecord,
+} from '../core/records.js';
+import { encodeCommit } from './commit.js';
+import { CommitJob } from './commit-job.js';
+import { type Backing, closedError, Database } from './database.js';
+import { SweepJob, sweepGarbage } from './epochs.js';
+import { checkFormat } from './format.js';
+import { sessionOfMarker } from './keys.js';
+import { Leases } from './leases.js';
+import { MarkerRepairJob, QuarantineJob } from './quarantine.js';
+import * as reads from './reads.js';
+import { decodeRecord } from './records.js';
+import { readHead, Sessions } from './sessions.js';
+import type { Tables } from './tables.js';
+import { WriteQueue } from './write-queue.js';
+
+export class LevelTurnStore implements TurnStore {
+  readonly kind: string;
+  readonly #database: Database;
+  readonly #queue: WriteQueue;
+  readonly #sessions = new Sessions();
+  readonly #leases = new Leases();
+  #closing: Promise<void> | null = null;
+
+  constructor(kind: string, backing: Backing) {
+    this.kind = kind;
+    this.#database = new Database(backing, async (tables, first) => {
+      await checkFormat(tables);
+      if (first) await sweepGarbage(tables);
+    });
+    this.#queue = new WriteQueue(this.#database, () => this.#sessions.clear());
+  }
+
+  /** Opens the database now instead of at the first call. */
+  async open(): Promise<void> {
+    await this.#database.ready();
+  }
+
+  async acquire(routeKey: string): Promise<Lease | undefined> {
+    this.#checkOpen();
+    return this.#leases.acquire(routeKey);
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#leases.release(lease);
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    this.#checkOpen();
+    // Encoded before the first await: what the caller does to the objects afterwards changes nothing.
+    const encoded = encodeCommit(commit);
+    await this.#queue.submit(
+      new CommitJob(encoded, {
+        sessions: this.#sessions,
+        leases: this.#leases,
+        sweep: (sessionId, epoch) => this.#sweep(sessionId, epoch),
+      }),
+    );
+  }
+
+  head(sessionId: string): Promise<Head | undefined> {
+    return this.#read((tables) => readHead(tables, sessionId));
+  }
+  load(sessionId: string): Promise<SessionRecords | undefined> {
+    return this.#read((tables) => reads.readSession(tables, sessionId));
+  }
+  messages(sessionId: string): Promise<readonly StoredMessage[]> {
+    return this.#read((tables) => reads.readMessages(tables, sessionId));
+  }
+  inbox(sessionId: string): Promise<readonly InboxRecord[]> {
+    return this.#read((tables) => reads.readInbox(tables, sessionId));
+  }
+  call(callId: string): Promise<CallRecord | undefined> {
+    return this.#read((tables) => reads.readCall(tables, callId));
+  }
+  seen(sessionId: string, messageId: string): Promise<SeenRecord | undefined> {
+    return this.#read((tables) => reads.readSeen(tables, sessionId, messageId));
+  }
+  outcome(turnId: string): Promise<OutcomeRecord | undefined> {
+    return this.#read((tables) => reads.readOutcome(tables, turnId));
+  }
+  waitingInput(agent: string): Promise<readonly string[]> {
+    return this.#read((tables) => reads.readWaitingInput(tables, agent));
+  }
+  reviews(agent: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
+    return this.#read((tables) => reads.readReviews(tables, agent));
+  }
+
+  async markers(agent: string): Promise<readonly Marker[]> {
+    const { markers, damaged } = await this.#read(scanMarkers);
+    for (const sessionId of damaged) {
+      const repair = new MarkerRepairJob(sessionId);
+      // What cannot be repaired now is found again by the next scan; the others must not wait for it.
+      await this.#queue.submit(repair).catch(() => {});
+      if (repair.marker !== null) markers.push(repair.marker);
+    }
+    return markers.filter((marker) => marker.agent === agent).sort((a, b) => b.savedAt - a.savedAt);
+  }
+
+  async quarantine(sessionId: string, reason: string): Promise<void> {
+    this.#checkOpen();
+    await this.#queue.submit(new QuarantineJob(sessionId, reason, this.#sessions));
+  }
+
+  /** Waits for commits that were accepted before. */
+  close(): Promise<void> {
+    this.#closing ??= this.#queue.drained().then(() => this.#database.close());
+    return this.#closing;
+  }
+
+  async #read<T>(read: (tables: Tables) => Promise<T>): Promise<T> {
+    this.#checkOpen();
+    return this.#database.read(read);
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== null) throw closedError();
+  }
+
+  #sweep(sessionId: string, epoch: number): void {
+    // A sweep that fails is made up for by the next opening.
+    this.#queue.submit(new SweepJob(sessionId, epoch, () => this.#closing !== null)).catch(() => {});
+  }
+}
+
+async function scanMarkers(tables: Tables): Promise<{ markers: Marker[]; damaged: string[] }> {
+  const markers: Marker[] = [];
+  const damaged: string[] = [];
+  for await (const [key, bytes] of tables.scan('marker')) {
+    const record = decodeRecord('marker', key, bytes);
+    if (record.ok) {
+      markers.push(record.value as unknown as Marker);
+      continue;
+    }
+    const sessionId = sessionOfMarker(key);
+    if (sessionId !== undefined) damaged.push(sessionId);
+  }
+  return { markers, damaged };
+}

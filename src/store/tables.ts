@@ -1,0 +1,114 @@
+/**
+ * Owns the view of one open database: a sublevel for each kind, one way to write a batch, one way to scan.
+ * Must not know sessions or what records mean. A view is void once its database was closed: make a new one.
+ */
+import { KINDS, type Kind, type Range } from './keys.js';
+
+/** What a batch changes. Kinds instead of sublevels, so that it outlives a reopening. */
+export type Op =
+  | { readonly type: 'put'; readonly kind: Kind; readonly key: string; readonly value: Buffer }
+  | { readonly type: 'del'; readonly kind: Kind; readonly key: string };
+
+export const put = (kind: Kind, key: string, value: Buffer): Op => ({ type: 'put', kind, key, value });
+export const del = (kind: Kind, key: string): Op => ({ type: 'del', kind, key });
+
+export function bytesOf(ops: readonly Op[]): number {
+  let bytes = 0;
+  for (const op of ops) bytes += op.key.length + (op.type === 'put' ? op.value.length : 0);
+  return bytes;
+}
+
+/** More in one batch stalls the event loop: LevelDB's bindings copy it in one go. */
+export const BATCH_OPS = 500;
+export const BATCH_BYTES = 1 << 20;
+
+/** With the default, a transcript is read five times slower. */
+const READ_AHEAD_BYTES = 1 << 20;
+const CHUNK = 1000;
+
+/** The part of abstract-level in use. Structural, so that every Level fits and its package stays an inner matter. */
+export interface Level {
+  readonly status: string;
+  open(): Promise<void>;
+  close(): Promise<void>;
+  batch(ops: readonly object[], options: { readonly sync: boolean }): Promise<void>;
+  snapshot(): Snapshot;
+  sublevel(name: string, options: { readonly valueEncoding: string }): Sublevel;
+  keys(options: { readonly limit: number }): { all(): Promise<unknown[]> };
+}
+export interface Snapshot {
+  close(): Promise<void>;
+}
+interface Sublevel {
+  open(): Promise<void>;
+  get(key: string, options: ReadOptions): Promise<Buffer | undefined>;
+  iterator(options: object): { nextv(size: number): Promise<[string, Buffer][]>; close(): Promise<void> };
+  keys(options: object): { all(): Promise<string[]> };
+}
+interface ReadOptions {
+  readonly snapshot?: Snapshot;
+}
+
+export class Tables {
+  readonly level: Level;
+  readonly #sublevels: Readonly<Record<Kind, Sublevel>>;
+
+  constructor(level: Level) {
+    this.level = level;
+    const sublevels = KINDS.map((kind) => [kind, level.sublevel(kind, { valueEncoding: 'buffer' })] as const);
+    this.#sublevels = Object.fromEntries(sublevels) as Record<Kind, Sublevel>;
+  }
+
+  /** Until they are open, sublevels queue what they are asked and encode it later. */
+  async open(): Promise<void> {
+    for (const kind of KINDS) await this.#sublevels[kind].open();
+  }
+
+  /** Atomic and durable. Everything is synced: mixed with unsynced writes, a later one can survive an earlier one. */
+  async write(ops: readonly Op[]): Promise<void> {
+    const bound = ops.map((op) =>
+      op.type === 'put'
+        ? { type: 'put', sublevel: this.#sublevels[op.kind], key: op.key, value: op.value }
+        : { type: 'del', sublevel: this.#sublevels[op.kind], key: op.key },
+    );
+    await this.level.batch(bound, { sync: true });
+  }
+
+  get(kind: Kind, key: string, snapshot?: Snapshot): Promise<Buffer | undefined> {
+    return this.#sublevels[kind].get(key, snapshot === undefined ? {} : { snapshot });
+  }
+
+  async *scan(kind: Kind, range?: Range, snapshot?: Snapshot): AsyncGenerator<[key: string, value: Buffer]> {
+    const options = { ...range, highWaterMarkBytes: READ_AHEAD_BYTES, ...(snapshot === undefined ? {} : { snapshot }) };
+    const iterator = this.#sublevels[kind].iterator(options);
+    try {
+      for (;;) {
+        const entries = await iterator.nextv(CHUNK);
+        if (entries.length === 0) return;
+        yield* entries;
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  /** At most `limit` keys of the range. */
+  keys(kind: Kind, range: Range, limit: number): Promise<string[]> {
+    return this.#sublevels[kind].keys({ ...range, limit }).all();
+  }
+
+  async lastKey(kind: Kind, range: Range): Promise<string | undefined> {
+    const [key] = await this.#sublevels[kind].keys({ ...range, limit: 1, reverse: true }).all();
+    return key;
+  }
+
+  /** Runs reads that must all see the same state. */
+  async atOnce<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const snapshot = this.level.snapshot();
+    try {
+      return await read(snapshot);
+    } finally {
+      await snapshot.close();
+    }
+  }
+}
