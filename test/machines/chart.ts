@@ -142,9 +142,9 @@ export const isAssign = (machine: AnyStateMachine, name: string): boolean =>
 export const eventTypesOf = (snapshot: AnyMachineSnapshot): string[] =>
   sorted((snapshot._nodes as AnyStateNode[]).flatMap((node) => node.ownEvents as string[]));
 
-/** The ids of the active states, outermost first. */
+/** The ids of the active states, outermost first: XState keeps no order of them that one could rely on. */
 export const activeIds = (snapshot: AnyMachineSnapshot): string[] =>
-  (snapshot._nodes as AnyStateNode[]).map((node) => node.id);
+  (snapshot._nodes as AnyStateNode[]).toSorted((a, b) => a.path.length - b.path.length).map((node) => node.id);
 
 /** The edge that a transient state takes: the first whose guard passes, as XState asks them. */
 export function alwaysTaken(machine: AnyStateMachine, snapshot: AnyMachineSnapshot, event: unknown): Edge | null {

@@ -24,7 +24,7 @@ export const facts = (changed: Partial<RecoveryFacts> = {}): RecoveryFacts => ({
 /** What makes each gate decide, in the order in which they are asked; the verdict is the name of the final state. */
 export const DECIDING: readonly (readonly [gate: number, verdict: string, Partial<RecoveryFacts>])[] = [
   [1, 'leftAlone', { owned: true }],
-  [2, 'supersededTurn', { current: false }],
+  [2, 'supersededTurn', { current: false, outcomeDue: false }],
   [3, 'deliverOutcome', { current: false, outcomeDue: true }],
   [4, 'parked', { waiting: { until: NOW + 1 } }],
   [5, 'held', { policy: { ...DEFAULT_RECOVERY_POLICY, enabled: false } }],
