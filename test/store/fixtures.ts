@@ -1,12 +1,8 @@
-// Records of a made-up session, and the two kinds of store that every behavioural test runs on.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// Records of a made-up session, and the commits that make it.
 import { callIdOf, turnIdOf } from '../../src/core/ids.js';
 import type { StoredMessage } from '../../src/core/messages.js';
-import type { Commit, TurnStore } from '../../src/core/ports.js';
+import type { Commit } from '../../src/core/ports.js';
 import type { CallRecord, Checkpoint, Head, InboxRecord, OutcomeRecord, ReviewRecord } from '../../src/core/records.js';
-import { memoryStore, openLevelStore } from '../../src/store/level-store.js';
 
 export const SESSION = 's1';
 export const turnOf = (sessionId: string, n = 1): string => turnIdOf(sessionId, `t${n}`);
@@ -24,6 +20,7 @@ export function headOf(sessionId: string, changes: Partial<Head> = {}): Head {
     waiting: null,
     ended: null,
     context: null,
+    limits: {},
     startedAt: 1000,
     activeMs: 0,
     lastProgressAt: 1000,
@@ -132,6 +129,7 @@ export function callOf(turnId: string, index: number, changes: Partial<CallRecor
     approval: null,
     doubt: null,
     definitive: false,
+    exclusive: null,
     notes: [],
     output: null,
     ...changes,
@@ -177,22 +175,3 @@ export function reviewOf(call: CallRecord): ReviewRecord {
     notes: [],
   };
 }
-
-/** A place that keeps what is stored; `open` gives a store on it. */
-export interface World {
-  open(): Promise<TurnStore>;
-  dispose(): void;
-}
-
-export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'durable-turn-store-'));
-
-export const WORLDS: Readonly<Record<'level' | 'memory', () => World>> = {
-  level: () => {
-    const path = temporaryFolder();
-    return {
-      open: () => openLevelStore({ path }),
-      dispose: () => rmSync(path, { recursive: true, force: true }),
-    };
-  },
-  memory: () => ({ open: async () => memoryStore(), dispose: () => {} }),
-};

@@ -1,0 +1,163 @@
+// A place that keeps what is stored while stores come and go: a folder, or a memory that stays. Its batches can be
+// made to fail, as a full disk or a crash would, and its bytes can be looked at.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Level } from 'level';
+import { MemoryLevel } from 'memory-level';
+import { expect } from 'vitest';
+import type { Head } from '../../src/core/records.js';
+import { decodeRecord } from '../../src/store/records.js';
+import { LevelTurnStore } from '../../src/store/store.js';
+import { type Level as Handle, Tables } from '../../src/store/tables.js';
+
+export type Fate = 'pass' | 'fail' | 'applyAndFail';
+
+export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'durable-turn-store-'));
+
+export abstract class World {
+  /** What happens to the nth batch, counted from 1. */
+  fate: (nth: number) => Fate = () => 'pass';
+  batches = 0;
+  /** As if the disk were gone: the database cannot be opened. */
+  gone = false;
+  opened = 0;
+  #handle: Handle | null = null;
+
+  protected abstract make(): Handle;
+  abstract dispose(): Promise<void>;
+
+  store(): LevelTurnStore {
+    return new LevelTurnStore('test', {
+      open: async () => {
+        if (this.gone) throw Object.assign(new Error('no such disk'), { code: 'EIO' });
+        return this.#handleNow();
+      },
+      release: () => {},
+    });
+  }
+
+  async open(): Promise<LevelTurnStore> {
+    const store = this.store();
+    await store.open();
+    return store;
+  }
+
+  /** The process is gone: whatever the store was doing, its handle ends here. */
+  async crash(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = null;
+    this.fate = () => 'pass';
+    this.gone = false;
+  }
+
+  /** Looks at the bytes, whether a store is open or not. */
+  async inspect<T>(look: (tables: Tables) => Promise<T>): Promise<T> {
+    const tables = new Tables(await this.#handleNow());
+    await tables.open();
+    return look(tables);
+  }
+
+  async #handleNow(): Promise<Handle> {
+    if (this.#handle?.status === 'open') return this.#handle;
+    const handle = this.make();
+    await handle.open();
+    this.opened += 1;
+    if (handle !== this.#handle) this.#injectFaults(handle);
+    this.#handle = handle;
+    return handle;
+  }
+
+  #injectFaults(handle: Handle): void {
+    const batch = handle.batch.bind(handle);
+    handle.batch = async (ops, options) => {
+      expect(options).toEqual({ sync: true });
+      this.batches += 1;
+      const fate = this.fate(this.batches);
+      if (fate !== 'fail') await batch(ops, options);
+      if (fate !== 'pass') throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    };
+  }
+}
+
+class MemoryWorld extends World {
+  readonly #level = new MemoryLevel<string, Buffer>();
+
+  protected make(): Handle {
+    return this.#level as unknown as Handle;
+  }
+  async dispose(): Promise<void> {}
+}
+
+class FolderWorld extends World {
+  readonly #path = temporaryFolder();
+
+  protected make(): Handle {
+    return new Level<string, Buffer>(this.#path) as unknown as Handle;
+  }
+  async dispose(): Promise<void> {
+    await this.crash();
+    rmSync(this.#path, { recursive: true, force: true });
+  }
+}
+
+export type WorldName = 'LevelDB' | 'memory';
+export const WORLDS: readonly WorldName[] = ['LevelDB', 'memory'];
+export const makeWorld = (name: WorldName): World => (name === 'memory' ? new MemoryWorld() : new FolderWorld());
+
+/** Runs with a world of its own and cleans up, whatever happens. */
+export async function inWorld(name: WorldName, run: (world: World) => Promise<void>): Promise<void> {
+  const world = makeWorld(name);
+  try {
+    await run(world);
+  } finally {
+    await world.dispose();
+  }
+}
+
+/** I2, read from one snapshot: a marker for each head that is in progress or has an outcome due, and no other. */
+export async function expectMarkersAgree(world: World): Promise<void> {
+  const { heads, markers } = await world.inspect((tables) =>
+    tables.atOnce(async (snapshot) => {
+      const heads: Head[] = [];
+      const markers: { sessionId: string; turnId: string; agent: string }[] = [];
+      for await (const [key, bytes] of tables.scan('head', undefined, snapshot)) {
+        const record = decodeRecord('head', key, bytes);
+        if (record.ok) heads.push((record.value as unknown as { head: Head }).head);
+      }
+      for await (const [key, bytes] of tables.scan('marker', undefined, snapshot)) {
+        const record = decodeRecord('marker', key, bytes);
+        if (record.ok) markers.push(record.value as unknown as (typeof markers)[number]);
+      }
+      return { heads, markers };
+    }),
+  );
+  const due = heads.filter((head) => head.inProgress || head.outcomesDue.length > 0);
+  const byName = (a: { sessionId: string }, b: { sessionId: string }) => (a.sessionId < b.sessionId ? -1 : 1);
+  expect(markers.sort(byName).map(({ sessionId, agent, turnId }) => ({ sessionId, agent, turnId }))).toEqual(
+    due.sort(byName).map(({ sessionId, agent, turnId, outcomesDue }) => ({
+      sessionId,
+      agent,
+      turnId: turnId ?? outcomesDue[0],
+    })),
+  );
+}
+
+/** Nothing but the list that the head names: no epoch is left behind. */
+export async function expectNoGarbage(world: World): Promise<void> {
+  const left = await world.inspect(async (tables) => {
+    const epochs = new Map<string, string>();
+    for await (const [key, bytes] of tables.scan('head')) {
+      const record = decodeRecord('head', key, bytes);
+      if (record.ok) epochs.set(key, String((record.value as unknown as { head: Head }).head.epoch).padStart(10, '0'));
+    }
+    const found: string[] = [];
+    for await (const [key] of tables.scan('garbage')) found.push(`garbage ${key}`);
+    for await (const [key] of tables.scan('message')) {
+      const [sessionId, epoch] = key.split('!');
+      if (epochs.get(sessionId as string) !== epoch) found.push(`message ${key}`);
+    }
+    return found;
+  });
+  expect(left).toEqual([]);
+}
