@@ -35,15 +35,16 @@ export type BatchState =
   | 'needsDecision'
   | 'settled';
 
-const waitsForDecision = (call: CallRecord): boolean =>
-  (call.state === 'prepared' || call.state === 'notStarted') && call.approval?.state === 'asked';
-
 /** In doubt, and running it again on its own is forbidden (I5). */
 const isDoubt = (call: CallRecord): boolean => call.state === 'inDoubt' && call.effect === 'external';
 
-const mayStart = (call: CallRecord): boolean =>
-  ((call.state === 'prepared' || call.state === 'notStarted') && !waitsForDecision(call)) ||
-  (call.state === 'inDoubt' && call.effect !== 'external');
+/** Not running, not settled, and harmless to (re)start once it is admitted. */
+const isWaiting = (call: CallRecord): boolean =>
+  call.state === 'prepared' || call.state === 'notStarted' || (call.state === 'inDoubt' && !isDoubt(call));
+
+const waitsForDecision = (call: CallRecord): boolean => isWaiting(call) && call.approval?.state === 'asked';
+
+const mayStart = (call: CallRecord): boolean => isWaiting(call) && !waitsForDecision(call);
 
 export function batchState(batch: readonly CallRecord[], facts: BatchFacts): BatchState {
   if (batch.some((call) => call.state === 'dispatched')) return 'open';
@@ -101,7 +102,6 @@ const askedApproval = ({ now, approvalMs }: BatchFacts): ApprovalRecord => ({
 });
 
 export function refuse(journal: Journal, call: CallRecord, reason: string, at: number): void {
-  // A doubt about a repeatable call is no dispatch: it may fail straight away, like one that never started.
   journal.advance(call.callId, 'call.failed', { output: { type: 'execution-denied', reason }, settledAt: at });
 }
 

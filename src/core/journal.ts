@@ -93,6 +93,11 @@ export class Journal {
     return this.records.values();
   }
 
+  /** On disk, in this or an earlier state. */
+  isStored(callId: string): boolean {
+    return this.stored.has(callId);
+  }
+
   identicalTo(toolName: string, input: Json): readonly CallRecord[] {
     const ids = this.identical.get(identityOf(toolName, input)) ?? [];
     return ids.map((id) => this.records.get(id) as CallRecord);

@@ -1,6 +1,6 @@
 /**
  * Owns the one place where the turn chart moves: snapshot + event -> next snapshot, and a plan of what that asks for.
- * Must not know how a plan is carried out. With checkpoint.ts it holds every XState call of the product.
+ * Must not know how a plan is carried out. With checkpoint.ts and gates.ts it holds every XState call of the product.
  */
 import { initialTransition, type SnapshotFrom, transition } from 'xstate';
 import { OFF_MS, type TurnEvent, type TurnInput, type TurnMachine } from '../../machines/index.js';

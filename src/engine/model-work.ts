@@ -1,0 +1,146 @@
+/**
+ * Owns the effects that wait for something other than tools: building what the turn needs, and calling the model.
+ * Must not know how calls are run; an answer's calls are handed on as records.
+ */
+import type { TurnEvent as ChartEvent } from '../../machines/index.js';
+import { messageOf } from '../core/errors.js';
+import type { ModelAnswer, ModelDelta } from '../core/model.js';
+import { readAnswer, type ReadAnswer } from './answer.js';
+import { buildForeign } from './foreign.js';
+import { callModel, failureOf, limitReached, type ModelResult } from './model-call.js';
+import type { ToolWork } from './tool-work.js';
+import type { Foreign, TurnScope } from './turn-scope.js';
+
+/** Content may re-arm the watchdog this often: a step of the chart for every token would cost more than it tells. */
+const PROGRESS_MS = 1_000;
+
+export class ModelWork {
+  private readonly scope: TurnScope;
+  private readonly calls: ToolWork;
+  private foreign: Foreign | undefined;
+  /** The turn was interrupted, and the model has not answered since. */
+  private interrupted: boolean;
+
+  constructor(
+    scope: TurnScope,
+    calls: ToolWork,
+    start: { readonly foreign?: Foreign; readonly interrupted: boolean },
+  ) {
+    this.scope = scope;
+    this.calls = calls;
+    this.foreign = start.foreign;
+    this.interrupted = start.interrupted;
+  }
+
+  /** Effect of `setup`. */
+  async loadSession(): Promise<void> {
+    const { scope } = this;
+    const { generation, phaseSignal } = scope;
+    let event: ChartEvent = { type: 'session.loaded' };
+    try {
+      this.foreign ??= await buildForeign(scope.settings, scope.info(), phaseSignal);
+      this.calls.use(this.foreign);
+    } catch (thrown) {
+      event = { type: 'session.failed', reason: messageOf(thrown) };
+    }
+    this.send(generation, () => scope.advance(event));
+  }
+
+  /** Effect of `compacting`. There is no compactor yet, and the chart has an edge for that. */
+  compact(): void {
+    const { scope } = this;
+    this.send(scope.generation, () => scope.advance({ type: 'compaction.refused', reason: 'noCompactor' }));
+  }
+
+  /** Effect of `awaitingLLM` and `forceStop`. */
+  async callModel(): Promise<void> {
+    const { scope } = this;
+    const { generation, snapshot, records } = scope;
+    const lastAnswer = snapshot.context.stopping !== null;
+    const used = { context: snapshot.context, modelCalls: records.modelCalls, usage: records.usage, activeMs: scope.activeMs };
+    const limit = lastAnswer ? undefined : limitReached(snapshot.context.limits, used);
+    if (limit !== undefined) {
+      this.send(generation, () => scope.advance({ type: 'stop.requested', reason: limit }));
+      return;
+    }
+    const foreign = this.foreign as Foreign;
+    const result = await callModel({
+      settings: scope.settings,
+      turn: scope.info(),
+      messages: records.messages.map((stored) => stored.message),
+      tools: foreign.tools,
+      deps: foreign.deps,
+      interrupted: this.interrupted,
+      lastAnswer,
+      signal: scope.phaseSignal,
+      emit: this.emitter(generation),
+      count: () => records.modelCalls++,
+    });
+    await this.take(result, generation);
+  }
+
+  private async take(result: ModelResult, generation: number): Promise<void> {
+    const { scope } = this;
+    if (result.kind === 'stop') {
+      this.send(generation, () => scope.advance({ type: 'stop.requested', reason: result.reason }));
+    } else if (result.kind === 'failed') {
+      this.fail(result, generation);
+    } else {
+      const read = await this.read(result.answer, generation);
+      if (read !== undefined) this.send(generation, () => this.calls.accept(read, () => this.answered(read)));
+    }
+  }
+
+  private fail(result: ModelResult & { kind: 'failed' }, generation: number): void {
+    const { scope } = this;
+    const { error: kind, reason, retryAfterMs } = result;
+    const at = scope.settings.clock.now();
+    this.send(generation, () => scope.advance({ type: 'model.failed', kind, reason, retryAfterMs, at }));
+  }
+
+  private answered({ facts }: ReadAnswer): void {
+    this.interrupted = false;
+    this.scope.records.countAnswer(facts.usage);
+    this.scope.announce({ type: 'usage', usage: facts.usage }, false);
+  }
+
+  private async read(answer: ModelAnswer, generation: number): Promise<ReadAnswer | undefined> {
+    try {
+      const { scope } = this;
+      return await readAnswer(answer, {
+        ...this.calls.reading(),
+        turnId: scope.records.turnId,
+        messageId: scope.settings.ids(),
+        response: scope.snapshot.context.iterations + 1,
+        now: scope.settings.clock.now(),
+      });
+    } catch (thrown) {
+      this.fail(failureOf(thrown), generation);
+      return undefined;
+    }
+  }
+
+  /** An outcome of an effect counts only while the phase that started it lasts. */
+  private send(generation: number, task: () => Promise<void>): void {
+    const { scope } = this;
+    scope.enqueue(async () => {
+      if (scope.generation === generation) await task();
+    });
+  }
+
+  private emitter(generation: number): (delta: ModelDelta) => void {
+    const { scope } = this;
+    const { idleSoftMs, idleHardMs } = scope.snapshot.context.limits;
+    const everyMs = Math.min(PROGRESS_MS, (idleSoftMs || PROGRESS_MS) / 4, (idleHardMs || PROGRESS_MS) / 4);
+    let last = scope.settings.clock.now();
+    return (delta) => {
+      // A port that goes on talking after its phase has ended talks to nobody.
+      if (scope.generation !== generation) return;
+      scope.announce({ type: 'delta', delta }, false);
+      const now = scope.settings.clock.now();
+      if (delta.text === '' || now - last < everyMs) return;
+      last = now;
+      this.send(generation, () => scope.advance({ type: 'model.progressed' }));
+    };
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Owns who drives what in this process: drivers by session, work by route, presence by turn, handles by turn.
+ * Must not know how turns begin, recover or end; it connects those who do.
+ */
+import { TurnError } from '../core/errors.js';
+import type { EventBody, TurnEvent, TurnRest } from '../core/events.js';
+import type { Lease, TurnStore } from '../core/ports.js';
+import type { Settings } from './options.js';
+import { Serial } from './serial.js';
+import type { DriverHost, TurnDriver } from './turn-driver.js';
+import type { TurnHandles } from './turn-handles.js';
+import type { LateOutcome } from './tool-work.js';
+
+/** What has to happen in the engine when a driver is done. */
+export interface RestListener {
+  ended(driver: TurnDriver): void;
+  parked(driver: TurnDriver): void;
+  late: LateOutcome;
+}
+
+export class Roster implements DriverHost {
+  readonly settings: Settings;
+  readonly store: TurnStore;
+  readonly handles: TurnHandles;
+  /** One piece of work at a time on a session that has no driver. */
+  readonly sessions = new Serial();
+  /** Set once, when everything that listens exists. */
+  listener: RestListener | undefined;
+  closing = false;
+  private readonly drivers = new Map<string, TurnDriver>();
+  /** Turns that were started attended in this process: presence is never stored (I6). */
+  private readonly attended = new Set<string>();
+  /** Work that waits for a route, first come, first served. */
+  private readonly queues = new Map<string, (() => void)[]>();
+  private readonly background = new Set<Promise<unknown>>();
+
+  constructor(settings: Settings, handles: TurnHandles) {
+    this.settings = settings;
+    this.store = settings.store;
+    this.handles = handles;
+  }
+
+  driverOf(sessionId: string): TurnDriver | undefined {
+    return this.drivers.get(sessionId);
+  }
+
+  allDrivers(): readonly TurnDriver[] {
+    return [...this.drivers.values()];
+  }
+
+  enlist(driver: TurnDriver, attended: boolean): void {
+    this.drivers.set(driver.sessionId, driver);
+    if (attended) this.attended.add(driver.turnId);
+  }
+
+  isAttended(turnId: string): boolean {
+    return this.attended.has(turnId);
+  }
+
+  /** Runs `work` when the route is given back; the work asks for the route again itself. */
+  waitForRoute(routeKey: string, work: () => void): void {
+    const queue = this.queues.get(routeKey);
+    if (queue === undefined) this.queues.set(routeKey, [work]);
+    else queue.push(work);
+  }
+
+  async giveBack(lease: Lease): Promise<void> {
+    await this.store.release(lease);
+    const next = this.queues.get(lease.routeKey)?.shift();
+    if (this.queues.get(lease.routeKey)?.length === 0) this.queues.delete(lease.routeKey);
+    if (!this.closing) next?.();
+  }
+
+  /** Work nobody waits for; `close()` does. What it throws is announced, never lost. */
+  inBackground(turn: { readonly sessionId: string; readonly turnId: string }, work: () => Promise<unknown>): void {
+    const running = work().catch((thrown: unknown) => {
+      if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
+      this.announce({ type: 'storeFailed', reason: String(thrown) }, turn, false);
+    });
+    this.background.add(running);
+    void running.finally(() => this.background.delete(running));
+  }
+
+  async settleBackground(): Promise<void> {
+    while (this.background.size > 0) await Promise.all(this.background);
+  }
+
+  announce(body: EventBody, turn: { readonly sessionId: string; readonly turnId: string }, durable: boolean): void {
+    const { onEvent, clock } = this.settings;
+    if (onEvent === undefined) return;
+    const { sessionId, turnId } = turn;
+    const event: TurnEvent = { ...body, sessionId, turnId, at: clock.now(), durable };
+    try {
+      onEvent(event);
+    } catch (thrown) {
+      // A listener that throws must not stop a turn; the process hears of it as of any stray error.
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+  }
+
+  rested(driver: TurnDriver, rest: TurnRest | { readonly status: 'lost' }): void {
+    if (this.drivers.get(driver.sessionId) === driver) this.drivers.delete(driver.sessionId);
+    this.inBackground(driver, () => this.giveBack(driver.lease));
+    if (rest.status === 'lost') return;
+    this.handles.rested(driver.turnId, rest);
+    if (rest.status === 'parked') this.listener?.parked(driver);
+    else if (rest.status !== 'handedOver') {
+      this.attended.delete(driver.turnId);
+      this.listener?.ended(driver);
+    }
+  }
+
+  readonly late: LateOutcome = (call, outcome) => this.listener?.late(call, outcome);
+}

@@ -1,0 +1,152 @@
+/**
+ * Owns what happens between the engine and one tool: the call with its time-out, and asking what became of it.
+ * Must not know the journal or the chart; it reports outcomes and the driver decides what they mean.
+ */
+import { DefinitiveFailure, messageOf, OutcomeUnknown } from '../core/errors.js';
+import { type Json, toJson } from '../core/json.js';
+import type { ToolOutput } from '../core/messages.js';
+import type { Clock } from '../core/ports.js';
+import type { CallRecord, DoubtCause } from '../core/records.js';
+import type { Tool, ToolContext } from '../core/tools.js';
+import { RECORD_BYTES } from '../../machines/index.js';
+
+export type CallOutcome =
+  | { readonly kind: 'succeeded'; readonly output: ToolOutput }
+  | { readonly kind: 'failed'; readonly output: ToolOutput; readonly definitive: boolean }
+  | { readonly kind: 'inDoubt'; readonly cause: DoubtCause }
+  | { readonly kind: 'notStarted' };
+
+// biome-ignore lint/suspicious/noExplicitAny: the input was checked by the tool's own schema.
+type AnyTool = Tool<any, any>;
+
+export interface Running {
+  /** Aborts the tool's signal; what it still reports is late. */
+  abort(reason: unknown): void;
+}
+
+/**
+ * Runs a call. `report` hears its outcome once, and after a time-out once more when the tool comes back after all:
+ * that late result counts only for a call that is still in doubt with the same dispatch.
+ */
+export function runCall(
+  tool: AnyTool,
+  call: CallRecord,
+  input: unknown,
+  context: Omit<ToolContext, 'signal'>,
+  settings: { readonly clock: Clock; readonly timeoutMs: number; report(outcome: CallOutcome): void },
+): Running {
+  const controller = new AbortController();
+  const disarm = settings.clock.after(settings.timeoutMs, () => {
+    controller.abort(new Error(`the tool ran longer than ${settings.timeoutMs} ms`));
+    settings.report(timedOut(call, settings.timeoutMs));
+  });
+  const execute = async (): Promise<CallOutcome> => {
+    try {
+      const value = await tool.execute(input, { ...context, signal: controller.signal });
+      return { kind: 'succeeded', output: outputOf(tool, value, input) };
+    } catch (thrown) {
+      return failure(call, thrown);
+    }
+  };
+  void execute().then((outcome) => {
+    disarm();
+    settings.report(outcome);
+  });
+  return {
+    abort(reason) {
+      disarm();
+      controller.abort(reason);
+    },
+  };
+}
+
+/** Asks the tool what became of a call in doubt. What it cannot say in time, or says by throwing, is unknown. */
+export async function reconcileCall(
+  tool: AnyTool,
+  call: CallRecord,
+  input: unknown,
+  context: Omit<ToolContext, 'signal'>,
+  settings: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<CallOutcome | undefined> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(settings.signal.reason);
+  settings.signal.addEventListener('abort', abort, { once: true });
+  let disarm = (): void => undefined;
+  const late = new Promise<undefined>((resolve) => {
+    disarm = settings.clock.after(settings.timeoutMs, () => {
+      controller.abort(new Error(`reconcile took longer than ${settings.timeoutMs} ms`));
+      resolve(undefined);
+    });
+  });
+  const ask = async (): Promise<CallOutcome | undefined> => {
+    const doubt = {
+      input,
+      idempotencyKey: call.idempotencyKey,
+      dispatchedAt: call.dispatchedAt ?? call.preparedAt,
+      cause: call.doubt ?? 'crash',
+      notes: call.notes,
+    } as const;
+    const settlement = await tool.reconcile?.(doubt, { ...context, signal: controller.signal });
+    if (settlement === undefined || settlement.outcome === 'unknown') return undefined;
+    if (settlement.outcome === 'notStarted') return { kind: 'notStarted' };
+    if (settlement.outcome === 'failed') return { kind: 'failed', output: errorText(settlement.error), definitive: false };
+    return { kind: 'succeeded', output: outputOf(tool, settlement.output, input) };
+  };
+  try {
+    return await Promise.race([ask(), late]);
+  } catch {
+    return undefined;
+  } finally {
+    disarm();
+    settings.signal.removeEventListener('abort', abort);
+  }
+}
+
+export const errorText = (value: string): ToolOutput => ({ type: 'error-text', value: value.toWellFormed() });
+
+const OUTPUT_TYPES: ReadonlySet<unknown> = new Set(['text', 'error-text', 'json', 'error-json', 'execution-denied', 'content']);
+
+/** The result as the model reads it. A result that cannot be stored does not undo the success. */
+export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, input: unknown): ToolOutput {
+  try {
+    const json = value === undefined ? null : toJson(value, 'output');
+    const output = tool.modelOutput === undefined ? asOutput(json) : tool.modelOutput(json, input);
+    const stored = toJson(output, 'output') as unknown as ToolOutput;
+    if (JSON.stringify(stored).length > RECORD_BYTES / 4) {
+      return errorText('The call succeeded. Its result is too large to be stored.');
+    }
+    return stored;
+  } catch (thrown) {
+    return errorText(`The call succeeded. Its result cannot be stored: ${messageOf(thrown)}`);
+  }
+}
+
+function asOutput(json: Json): ToolOutput {
+  if (typeof json === 'string') return { type: 'text', value: json };
+  const typed = json as { type?: unknown; value?: unknown } | null;
+  if (typeof json === 'object' && !Array.isArray(json) && OUTPUT_TYPES.has(typed?.type)) {
+    const hasValue = typed?.type === 'execution-denied' || Object.hasOwn(typed as object, 'value');
+    if (hasValue) return json as unknown as ToolOutput;
+  }
+  return { type: 'json', value: json };
+}
+
+function failure(call: CallRecord, thrown: unknown): CallOutcome {
+  const message = messageOf(thrown);
+  if (isNamed(thrown, OutcomeUnknown) && call.effect === 'external') return { kind: 'inDoubt', cause: 'unknown' };
+  if (isNamed(thrown, DefinitiveFailure)) return { kind: 'failed', output: errorText(message), definitive: true };
+  const text = call.effect === 'none' ? message : `${message}\n${MAY_HAVE_HAPPENED}`;
+  return { kind: 'failed', output: errorText(text), definitive: false };
+}
+
+const MAY_HAVE_HAPPENED = 'The call failed, but it may have taken effect: check before you repeat it.';
+
+/** By name as well: two copies of this package may be loaded, one by the tool. */
+const isNamed = (thrown: unknown, kind: { readonly name: string }): boolean =>
+  thrown instanceof Error && thrown.name === kind.name;
+
+function timedOut(call: CallRecord, timeoutMs: number): CallOutcome {
+  if (call.effect === 'external') return { kind: 'inDoubt', cause: 'timeout' };
+  const tail = call.effect === 'none' ? '' : ` ${MAY_HAVE_HAPPENED}`;
+  return { kind: 'failed', output: errorText(`The call timed out after ${timeoutMs} ms.${tail}`), definitive: false };
+}

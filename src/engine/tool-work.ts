@@ -1,0 +1,355 @@
+/**
+ * Owns the effects `runCalls` and `askPerson`: level-triggered, they look at transcript and journal, start what may
+ * start and report what is over. That is what makes a restore trivial.
+ * Must not know the model or how commits are made.
+ */
+import type { TurnEvent as ChartEvent } from '../../machines/index.js';
+import { admitCalls, type BatchFacts, batchState, openDecisions, openDoubts } from '../core/batch.js';
+import { TurnError } from '../core/errors.js';
+import { type Json, toJson } from '../core/json.js';
+import type { CallRecord } from '../core/records.js';
+import { phaseOf } from '../core/step.js';
+import type { ToolContext } from '../core/tools.js';
+import { approvalOf, callEvent, reviewOf } from './announcements.js';
+import type { ReadAnswer, ReadCall, ReadingFor } from './answer.js';
+import { type CallOutcome, reconcileCall, type Running, runCall } from './tool-calls.js';
+import type { Foreign, TurnScope } from './turn-scope.js';
+
+/** A result that came back after its turn had gone on without it. */
+export type LateOutcome = (call: CallRecord, outcome: CallOutcome) => void;
+
+interface Arrived {
+  readonly callId: string;
+  readonly dispatch: number;
+  readonly outcome: CallOutcome;
+}
+
+export class ToolWork {
+  private readonly scope: TurnScope;
+  private readonly late: LateOutcome;
+  private foreign: Foreign = { deps: undefined, tools: {} };
+  private readonly known = new Map<string, ReadCall>();
+  /** By call id, with the dispatch that runs. */
+  private readonly running = new Map<string, { readonly dispatch: number; readonly run: Running }>();
+  private readonly reconciling = new Set<string>();
+  /** Calls whose tool could not say what became of them. */
+  private readonly unknown = new Set<string>();
+  private readonly asked = new Set<string>();
+  private arrived: Arrived[] = [];
+  private stopped: unknown;
+  private readonly life = new AbortController();
+
+  constructor(scope: TurnScope, late: LateOutcome) {
+    this.scope = scope;
+    this.late = late;
+  }
+
+  use(foreign: Foreign): void {
+    this.foreign = foreign;
+  }
+
+  /** Calls of an interrupted batch, read again for this process. */
+  know(calls: readonly ReadCall[]): void {
+    for (const call of calls) this.known.set(call.record.callId, call);
+  }
+
+  /** What reading an answer needs of the calls so far. */
+  reading(): Pick<ReadingFor, 'tools' | 'journal' | 'reviews' | 'attended' | 'context'> {
+    const { records } = this.scope;
+    return {
+      tools: this.foreign.tools,
+      journal: records.journal,
+      reviews: records.reviews.values(),
+      attended: this.scope.info().attended,
+      context: (call) => ({ ...this.context(call), signal: this.life.signal }),
+    };
+  }
+
+  get isRunning(): boolean {
+    return this.running.size + this.reconciling.size + this.arrived.length > 0;
+  }
+
+  get state(): ReturnType<typeof batchState> {
+    return batchState(this.scope.records.batch, this.facts());
+  }
+
+  /** Transcript, journal and snapshot of an answer go into one commit; what may start is dispatched in it (I1). */
+  async accept(answer: ReadAnswer, counted: () => void): Promise<void> {
+    const { scope } = this;
+    const { records } = scope;
+    counted();
+    const lastAnswer = scope.snapshot.context.stopping !== null;
+    if (answer.content.length > 0 && answer.fault !== 'empty') {
+      const message = { role: 'assistant', content: answer.content } as const;
+      records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
+    }
+    this.know(answer.calls);
+    for (const { record } of answer.calls) {
+      records.journal.add({ ...record, output: null });
+      if (record.output !== null) this.failUnrun(record);
+    }
+    if (lastAnswer || answer.fault !== null) {
+      if (answer.calls.length > 0) this.closeUnrun(lastAnswer);
+    } else if (!scope.closing) {
+      admitCalls(records.journal, answer.messageId, this.facts());
+    }
+    const calls = answer.calls.map(({ record }) => {
+      const call = records.journal.get(record.callId) as CallRecord;
+      return {
+        effect: call.state === 'failed' ? ('none' as const) : call.effect,
+        needsDecision: openDecisions([call]).length > 0,
+      };
+    });
+    await scope.advance({ type: 'model.answered', calls, fault: answer.fault, goesOn: answer.goesOn });
+  }
+
+  /** Effect: every call that may start starts, or the end of the batch is reported. */
+  async runCalls(): Promise<void> {
+    const { records } = this.scope;
+    const answer = records.answer;
+    if (answer === undefined) {
+      await this.scope.advance({ type: 'calls.settled', stop: null, nudge: false, compact: false });
+      return;
+    }
+    if (!this.scope.closing) admitCalls(records.journal, answer.meta.id, this.facts());
+    await this.report();
+  }
+
+  /** Effect: a person is told what they are waited for. Durable already: the edge that leads here is a checkpoint. */
+  askPerson(): void {
+    const { records } = this.scope;
+    const { sessionId } = this.scope.info();
+    for (const call of openDecisions(records.batch)) {
+      const id = `${call.callId} ${call.approval?.requestedAt}`;
+      if (this.asked.has(id)) continue;
+      this.asked.add(id);
+      this.scope.announce({ type: 'approvalRequested', approval: approvalOf(sessionId, call) }, true);
+    }
+    if (phaseOf(this.scope.snapshot) !== 'awaitingReview') return;
+    for (const call of openDoubts(records.batch)) {
+      this.scope.announce({ type: 'reviewRequested', review: reviewOf(sessionId, call) }, true);
+    }
+  }
+
+  /** What a person or a late result says about a call in doubt. Only from within a task. */
+  async settle(callId: string, outcome: CallOutcome): Promise<void> {
+    this.record(callId, outcome);
+    await this.runCalls();
+  }
+
+  /** Nothing starts any more; what runs is told why. */
+  stop(reason: unknown): void {
+    this.stopped = reason;
+    this.life.abort(reason);
+    for (const { run } of this.running.values()) run.abort(reason);
+  }
+
+  private failUnrun(record: CallRecord): void {
+    this.scope.records.journal.advance(record.callId, 'call.failed', { output: record.output, settledAt: record.preparedAt });
+  }
+
+  /** Calls of a faulty or a last answer are answered and never run. */
+  private closeUnrun(lastAnswer: boolean): void {
+    const { records, snapshot, settings } = this.scope;
+    const value = lastAnswer ? 'The turn is stopping: this call did not run.' : 'This call did not run.';
+    for (const call of records.batch) {
+      if (call.state !== 'prepared') continue;
+      const output = { type: 'error-text', value } as const;
+      records.journal.advance(call.callId, 'call.failed', { output, settledAt: settings.clock.now() });
+    }
+    records.appendResults(snapshot.context.limits.outputBytes);
+  }
+
+  /** Sends the event the state of the batch asks for, or makes durable what changed; then starts what was dispatched. */
+  private async report(): Promise<void> {
+    const event = this.due();
+    if (event?.type === 'calls.settled') {
+      this.scope.records.appendResults(this.scope.snapshot.context.limits.outputBytes);
+    }
+    if (event !== undefined) await this.scope.advance(event);
+    else await this.scope.writeFacts();
+    this.startDispatched();
+  }
+
+  private due(): ChartEvent | undefined {
+    const { records, snapshot } = this.scope;
+    const phase = phaseOf(snapshot);
+    if (phase === 'awaitingApproval') {
+      return openDecisions(records.batch).length === 0 ? { type: 'approvals.decided' } : undefined;
+    }
+    if (phase === 'awaitingReview') {
+      return openDoubts(records.batch).length === 0 ? { type: 'calls.reviewed' } : undefined;
+    }
+    if (phase !== 'executingTools') return undefined;
+    switch (this.state) {
+      case 'settled':
+        return { type: 'calls.settled', stop: null, nudge: false, compact: false };
+      case 'needsReview':
+        return { type: 'calls.inDoubt' };
+      case 'needsDecision':
+        return { type: 'approvals.needed' };
+      default:
+        return undefined;
+    }
+  }
+
+  private startDispatched(): void {
+    if (this.scope.closing || this.stopped !== undefined) return;
+    for (const call of this.scope.records.batch) {
+      if (call.state === 'dispatched' && this.running.get(call.callId)?.dispatch !== call.dispatch) this.start(call);
+      else if (this.isAskable(call) && !this.reconciling.has(call.callId)) void this.reconcile(call);
+    }
+  }
+
+  private start(call: CallRecord): void {
+    const known = this.known.get(call.callId);
+    if (known?.tool === undefined) return;
+    this.announceUnwritten(call);
+    const { clock } = this.scope.settings;
+    const run = runCall(known.tool, call, known.input, this.context(call), {
+      clock,
+      timeoutMs: this.timeoutOf(known),
+      report: (outcome) => this.arrive(call, outcome),
+    });
+    this.running.set(call.callId, { dispatch: call.dispatch, run });
+  }
+
+  private async reconcile(call: CallRecord): Promise<void> {
+    const known = this.known.get(call.callId);
+    if (known?.tool === undefined) return;
+    this.reconciling.add(call.callId);
+    const outcome = await reconcileCall(known.tool, call, known.input, this.context(call), {
+      clock: this.scope.settings.clock,
+      timeoutMs: this.timeoutOf(known),
+      signal: this.life.signal,
+    });
+    this.scope.enqueue(async () => {
+      this.reconciling.delete(call.callId);
+      const now = this.scope.records.journal.get(call.callId);
+      // A person or a late result may have been faster.
+      if (now?.state !== 'inDoubt' || now.dispatch !== call.dispatch) return;
+      if (outcome === undefined) this.unknown.add(call.callId);
+      else this.record(call.callId, outcome);
+      await this.runCalls();
+    });
+  }
+
+  /** Outcomes that arrive while a commit is under way share the next one. */
+  private arrive(call: CallRecord, outcome: CallOutcome): void {
+    if (this.stopped !== undefined) {
+      this.late(call, outcome);
+      return;
+    }
+    this.arrived.push({ callId: call.callId, dispatch: call.dispatch, outcome });
+    if (this.arrived.length > 1) return;
+    this.scope.enqueue(
+      async () => {
+        const counts = this.takeArrived().filter((result) => this.belongs(result));
+        for (const { callId, outcome: result } of counts) this.record(callId, result);
+        if (counts.length > 0) await this.runCalls();
+      },
+      () => {
+        const { journal } = this.scope.records;
+        for (const result of this.takeArrived()) this.late(journal.get(result.callId) as CallRecord, result.outcome);
+      },
+    );
+  }
+
+  private takeArrived(): readonly Arrived[] {
+    const arrived = this.arrived;
+    this.arrived = [];
+    return arrived;
+  }
+
+  /** A result belongs to the dispatch it came from, while that is running or in doubt; everything else is dropped. */
+  private belongs({ callId, dispatch, outcome }: Arrived): boolean {
+    const call = this.scope.records.journal.get(callId);
+    if (call === undefined || call.dispatch !== dispatch) return false;
+    return call.state === 'dispatched' || (call.state === 'inDoubt' && outcome.kind !== 'inDoubt');
+  }
+
+  private record(callId: string, outcome: CallOutcome): void {
+    const { journal } = this.scope.records;
+    const now = this.scope.settings.clock.now();
+    this.running.delete(callId);
+    this.unknown.delete(callId);
+    switch (outcome.kind) {
+      case 'succeeded':
+        journal.advance(callId, 'call.succeeded', { output: outcome.output, settledAt: now, doubt: null });
+        break;
+      case 'failed': {
+        const { output, definitive } = outcome;
+        journal.advance(callId, 'call.failed', { output, definitive, settledAt: now, doubt: null });
+        break;
+      }
+      case 'notStarted':
+        journal.advance(callId, 'call.notStarted', { doubt: null });
+        break;
+      case 'inDoubt':
+        journal.advance(callId, 'call.lost', { doubt: outcome.cause });
+    }
+    this.announceUnwritten(journal.get(callId) as CallRecord);
+  }
+
+  /** A call that no checkpoint names yet is progress; the others are announced by their commits (I9). */
+  private announceUnwritten(call: CallRecord): void {
+    if (!this.scope.records.journal.isStored(call.callId)) this.scope.announce(callEvent(call), false);
+  }
+
+  private facts(): BatchFacts {
+    const { limits } = this.scope.snapshot.context;
+    return {
+      admission: (call) =>
+        this.known.get(call.callId)?.admission ?? { kind: 'refuse', reason: 'This call is not known here.' },
+      isBeingReconciled: (call) => this.isAskable(call),
+      parallelCalls: limits.parallelCalls,
+      approvalMs: limits.approvalMs,
+      now: this.scope.settings.clock.now(),
+    };
+  }
+
+  private isAskable(call: CallRecord): boolean {
+    if (call.state !== 'inDoubt' || call.effect !== 'external' || this.unknown.has(call.callId)) return false;
+    return this.known.get(call.callId)?.tool?.reconcile !== undefined;
+  }
+
+  private timeoutOf({ tool, input }: ReadCall): number {
+    const given = typeof tool?.timeoutMs === 'function' ? tool.timeoutMs(input) : tool?.timeoutMs;
+    const valid = typeof given === 'number' && Number.isFinite(given) && given > 0;
+    return valid ? Math.min(given, 2 ** 31 - 1) : this.scope.snapshot.context.limits.toolMs;
+  }
+
+  private context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): Omit<ToolContext, 'signal'> {
+    const { scope } = this;
+    const { attended, recovered, turnId, sessionId } = scope.info();
+    return {
+      idempotencyKey: call.idempotencyKey,
+      attended,
+      recovered,
+      callId: call.callId,
+      turnId,
+      sessionId,
+      deps: this.foreign.deps,
+      note: (value) => this.note(call.callId, toJson(value, 'note')),
+      progress: (value) => scope.announce({ type: 'progress', callId: call.callId, value: toJson(value, 'progress') }, false),
+    };
+  }
+
+  /** Durable when it resolves: what a tool writes down before its effect is there for `reconcile`. */
+  private note(callId: string, value: Json): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const refuse = (): void =>
+        reject(new TurnError('TURN_ENGINE_CLOSING', 'The turn is over or handed over: the note was not stored.'));
+      if (this.stopped !== undefined) {
+        refuse();
+        return;
+      }
+      this.scope.enqueue(async () => {
+        const call = this.scope.records.journal.get(callId);
+        if (call !== undefined) this.scope.records.journal.amend(callId, { notes: [...call.notes, value] });
+        await this.scope.writeFacts();
+        resolve();
+      }, refuse);
+    });
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Owns how a turn becomes durable: it builds the commits of one driver and keeps at each until it is on disk.
+ * Must not know what led to a commit. While one fails, nobody goes on: event, ownership and running tools are kept.
+ */
+import { messageOf, TurnError } from '../core/errors.js';
+import type { StoredMessage } from '../core/messages.js';
+import type { Clock, Lease } from '../core/ports.js';
+import type { Head } from '../core/records.js';
+import type { CommitParts, HeadWriter } from './head-writer.js';
+import type { TurnRecords, Written } from './turn-records.js';
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 15_000;
+
+export interface CommitListener {
+  /** Called at each failed try. */
+  failed(error: TurnError): void;
+  /** Called when a commit is durable, with the messages that are new on disk. */
+  durable(written: Written, messages: readonly StoredMessage[]): void;
+}
+
+export class TurnCommits {
+  private readonly writer: HeadWriter;
+  private readonly records: TurnRecords;
+  private readonly lease: Lease;
+  private readonly clock: Clock;
+  private readonly listener: CommitListener;
+  /** When this driver began, and how much time the turn had with earlier ones. */
+  private readonly since: number;
+  private readonly activeBefore: number;
+  private wake: (() => void) | undefined;
+  private givenUp = false;
+
+  constructor(
+    writer: HeadWriter,
+    records: TurnRecords,
+    lease: Lease,
+    ports: { readonly clock: Clock; readonly listener: CommitListener; readonly activeBefore: number },
+  ) {
+    this.writer = writer;
+    this.records = records;
+    this.lease = lease;
+    this.clock = ports.clock;
+    this.listener = ports.listener;
+    this.since = ports.clock.now();
+    this.activeBefore = ports.activeBefore;
+  }
+
+  get head(): Head {
+    return this.writer.head;
+  }
+
+  get activeMs(): number {
+    return this.activeBefore + Math.max(0, this.clock.now() - this.since);
+  }
+
+  /**
+   * Resolves when the commit is durable, however often that has to be tried.
+   * @throws {TurnError} TURN_CONFLICT, TURN_STORE_CLOSED, TURN_TOO_LARGE: it never will be.
+   */
+  async write(written: Written, patch: Partial<Head>, parts: CommitParts = {}): Promise<void> {
+    const commit = this.build(written, patch, parts);
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
+      try {
+        await this.writer.write(commit);
+        this.listener.durable(written, this.records.markWritten(written));
+        return;
+      } catch (thrown) {
+        const error =
+          thrown instanceof TurnError ? thrown : new TurnError('TURN_STORE_FAILED', messageOf(thrown), { cause: thrown });
+        if (error.code !== 'TURN_STORE_FAILED' || this.givenUp) throw error;
+        this.listener.failed(error);
+        await this.pause(waitMs);
+      }
+    }
+  }
+
+  /** One try: for a commit whose caller still waits for an answer and has lost nothing if it fails. */
+  async tryWrite(written: Written, patch: Partial<Head>, parts: CommitParts): Promise<void> {
+    await this.writer.write(this.build(written, patch, parts));
+    this.listener.durable(written, this.records.markWritten(written));
+  }
+
+  /** The process is closing: a commit that fails now is not tried again. */
+  giveUp(): void {
+    this.givenUp = true;
+    this.wake?.();
+  }
+
+  private build(written: Written, patch: Partial<Head>, parts: CommitParts) {
+    const now = this.clock.now();
+    // Progress is a new message or a call's outcome; it frees the turn of the attempts counted so far.
+    const progress: Partial<Head> = written.progress ? { lastProgressAt: now, attempts: 0 } : {};
+    const head = { ...written.patch, activeMs: this.activeMs, ...progress, ...patch };
+    return this.writer.next(head, { ...written.parts, ...parts }, this.lease);
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const disarm = this.clock.after(ms, resolve);
+      this.wake = () => {
+        disarm();
+        resolve();
+      };
+    });
+  }
+}

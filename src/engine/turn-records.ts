@@ -1,0 +1,249 @@
+/**
+ * Owns what one turn knows in memory: canonical list, journal, waiting input, and which of it is not on disk yet.
+ * Must not know phases, tools or when to commit; the driver decides, this computes what a commit holds.
+ */
+import type { ModelFault } from '../../machines/index.js';
+import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
+import { isSettled, Journal } from '../core/journal.js';
+import { addUsage, type Message, type MessageMeta, type StoredMessage, textOf, type Usage } from '../core/messages.js';
+import type { Clock, Ids, SessionRecords } from '../core/ports.js';
+import type { CallRecord, Head, InboxRecord, ReviewRecord } from '../core/records.js';
+import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
+import type { CommitParts } from './head-writer.js';
+
+const NUDGES: Readonly<Record<ModelFault, string>> = {
+  empty: 'Your last answer was empty. Go on with the task, or say that you are done.',
+  cutOff: 'Your last answer was cut off at the output limit. Go on in smaller steps; calls in it did not run.',
+  filtered: 'Your last answer was withheld.',
+  noCallCanRun: 'None of the calls in your last answer could run. Read the errors and correct the calls.',
+  loop: 'You are repeating yourself without progress. Try another way, or say what is missing.',
+};
+
+/** What a commit wrote, so that it can be taken off the list of what is not on disk. */
+export interface Written {
+  readonly parts: CommitParts;
+  readonly patch: Partial<Head>;
+  readonly calls: readonly CallRecord[];
+  readonly progress: boolean;
+}
+
+export class TurnRecords {
+  readonly turnId: string;
+  readonly journal: Journal;
+  /** Of all turns of the session, as they are on disk. */
+  readonly reviews: Map<string, ReviewRecord>;
+  inbox: readonly InboxRecord[];
+  modelCalls: number;
+  usage: Usage;
+  private readonly clock: Clock;
+  private readonly ids: Ids;
+  private list: StoredMessage[];
+  private stored: StoredMessage[];
+  private joined: readonly InboxRecord[] = [];
+  /** The first message after a resume says so. */
+  private resumed: NonNullable<MessageMeta['resumed']> | undefined;
+
+  constructor(turnId: string, records: SessionRecords, ports: { clock: Clock; ids: Ids }) {
+    this.turnId = turnId;
+    this.clock = ports.clock;
+    this.ids = ports.ids;
+    this.stored = [...records.messages];
+    this.list = [...records.messages];
+    this.journal = new Journal(records.head.turnId === turnId ? records.calls : []);
+    this.inbox = records.inbox;
+    this.reviews = new Map(records.reviews.map((review) => [review.callId, review]));
+    this.modelCalls = records.head.turnId === turnId ? records.head.modelCalls : 0;
+    this.usage = records.head.turnId === turnId ? records.head.usage : { input: {}, output: {} };
+  }
+
+  get messages(): readonly StoredMessage[] {
+    return this.list;
+  }
+
+  /** The answer whose calls are being run, and its calls in the model's order. */
+  get answer(): StoredMessage | undefined {
+    return openAnswer(this.list);
+  }
+
+  get batch(): readonly CallRecord[] {
+    return this.answer === undefined ? [] : this.journal.batch(this.answer.meta.id);
+  }
+
+  markResumed(attempt: number): void {
+    this.resumed = { attempt, at: this.clock.now() };
+  }
+
+  append(message: Message, origin: MessageMeta['origin'], more: Partial<MessageMeta> = {}): StoredMessage {
+    const resumed = this.resumed;
+    this.resumed = undefined;
+    const meta: MessageMeta = {
+      id: this.ids(),
+      at: this.clock.now(),
+      turnId: this.turnId,
+      origin,
+      ...more,
+      ...(resumed === undefined ? {} : { resumed }),
+    };
+    const stored = { message, meta };
+    this.list.push(stored);
+    return stored;
+  }
+
+  /** Every local call in the list gets exactly one result, whatever left it open (I10, case C1). */
+  repair(): void {
+    const open = this.answer;
+    const settled = open === undefined ? this.list : this.list.slice(0, -1);
+    const repaired = repairStored(settled, (message, answered) => ({
+      message,
+      meta: { id: this.ids(), at: this.clock.now(), turnId: answered.meta.turnId, origin: 'tool' },
+    }));
+    if (repaired !== settled) this.list = open === undefined ? [...repaired] : [...repaired, open];
+  }
+
+  /** Accepted input becomes part of the list; its inbox records go in the commit that stores it (I11). */
+  joinInput(): void {
+    for (const input of this.inbox) {
+      this.append({ role: 'user', content: input.content }, 'input', { id: input.messageId, at: input.acceptedAt });
+    }
+    this.joined = [...this.joined, ...this.inbox];
+    this.inbox = [];
+  }
+
+  nudge(fault: ModelFault): void {
+    this.append({ role: 'user', content: [{ type: 'text', text: NUDGES[fault] }] }, 'nudge');
+  }
+
+  expireApprovals(): void {
+    const answer = this.answer;
+    if (answer !== undefined) expireApprovals(this.journal, answer.meta.id, this.clock.now());
+  }
+
+  countAnswer(usage: Usage): void {
+    this.usage = addUsage(this.usage, usage);
+  }
+
+  /** The batch is settled: its results become one message, in the model's order (case C2). */
+  appendResults(outputBytes: number): void {
+    const answer = this.answer;
+    if (answer === undefined) return;
+    const results = resultsOf(answer.message, this.journal.batch(answer.meta.id), outputBytes);
+    this.append({ role: 'tool', content: results }, 'tool');
+  }
+
+  /**
+   * The turn ends with calls still open: what runs is in doubt, what did not start never will, and the list is paired.
+   * The doubts of external calls outlive the turn as reviews.
+   */
+  closeBatch(outputBytes: number, doubt: 'cancel' | 'crash'): void {
+    const now = this.clock.now();
+    this.journal.loseDispatched(doubt);
+    for (const call of this.batch) {
+      if (isSettled(call) || call.state === 'inDoubt') continue;
+      refuse(this.journal, call, 'The turn ended before this call could run. It did not run.', now);
+    }
+    this.appendResults(outputBytes);
+  }
+
+  /** Ids of the calls a person is waited for, for the head. */
+  waitingFor(): { readonly approvals: readonly string[]; readonly reviews: readonly string[] } {
+    return {
+      approvals: openDecisions(this.batch).map((call) => call.callId),
+      reviews: openDoubts(this.batch).map((call) => call.callId),
+    };
+  }
+
+  lastAnswer(): StoredMessage | undefined {
+    return this.list.findLast((stored) => stored.meta.turnId === this.turnId && stored.message.role === 'assistant');
+  }
+
+  lastText(): string {
+    const answer = this.lastAnswer();
+    return answer === undefined ? '' : textOf(answer.message);
+  }
+
+  get hasStoredChanges(): boolean {
+    return this.journal.changedStored().length > 0;
+  }
+
+  /** Outcomes, notes and dispatches of calls that are on disk already; the transcript stays as it was saved. */
+  factsToWrite(): Written {
+    return this.written(this.journal.changedStored(), {}, {}, false);
+  }
+
+  /**
+   * Everything: the transcript rebuilt from the canonical list (I3), every call it names, input that joined. Where only
+   * a person can go on, what they are asked is part of it.
+   */
+  checkpointToWrite(head: Head, needsPerson: boolean): Written {
+    const transcript = planTranscript(this.stored, this.list, head.epoch);
+    const parts: CommitParts = {
+      ...(transcript === undefined ? {} : { transcript }),
+      ...(this.joined.length === 0
+        ? {}
+        : {
+            inbox: { put: [], remove: this.joined },
+            seen: this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId })),
+          }),
+    };
+    const patch: Partial<Head> = {
+      epoch: transcript?.kind === 'rewrite' ? transcript.epoch : head.epoch,
+      count: this.list.length,
+    };
+    return this.written(this.journal.changedAll(), parts, patch, needsPerson);
+  }
+
+  /** Called when the commit is durable; gives the messages that are new on disk. */
+  markWritten(written: Written): readonly StoredMessage[] {
+    this.journal.written(written.calls);
+    const { transcript, inbox, reviews } = written.parts;
+    let added: readonly StoredMessage[] = [];
+    if (transcript?.kind === 'append') {
+      added = transcript.messages;
+      for (const message of added) this.stored.push(message);
+    } else if (transcript !== undefined) {
+      const before = new Set(this.stored);
+      added = transcript.messages.filter((message) => !before.has(message));
+      this.stored = [...transcript.messages];
+    }
+    for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
+    for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);
+    if (inbox !== undefined) this.joined = this.joined.filter((input) => !inbox.remove.includes(input));
+    return added;
+  }
+
+  private written(
+    calls: readonly CallRecord[],
+    parts: CommitParts,
+    patch: Partial<Head>,
+    needsPerson: boolean,
+  ): Written {
+    const put = needsPerson ? this.newReviews() : [];
+    const remove = calls.filter((call) => isSettled(call) && this.reviews.has(call.callId)).map((call) => call.callId);
+    return {
+      calls,
+      parts: {
+        ...parts,
+        ...(calls.length === 0 ? {} : { calls: { put: calls, remove: [] } }),
+        ...(put.length + remove.length === 0 ? {} : { reviews: { put, remove } }),
+      },
+      patch: { ...patch, ...this.journal.countsWith(calls), modelCalls: this.modelCalls, usage: this.usage },
+      progress: calls.some(isSettled) || parts.transcript !== undefined,
+    };
+  }
+
+  /** Doubts that nobody but a person can end, and that are not listed yet. */
+  private newReviews(): readonly ReviewRecord[] {
+    const doubts = openDoubts([...this.journal.all()]).filter((call) => !this.reviews.has(call.callId));
+    return doubts.map((call) => ({
+      callId: call.callId,
+      turnId: call.turnId,
+      toolName: call.toolName,
+      input: call.input,
+      idempotencyKey: call.idempotencyKey,
+      dispatch: call.dispatch,
+      dispatchedAt: call.dispatchedAt ?? call.preparedAt,
+      doubt: call.doubt ?? 'crash',
+      notes: call.notes,
+    }));
+  }
+}
