@@ -19,6 +19,9 @@ export const TITLE_HEIGHT = 22;
 const LINE_HEIGHT = 16;
 const SMALL_LINE_HEIGHT = 14;
 const DESCRIPTION_WIDTH = 180;
+/** Characters of a resolved delay beyond which it gets lines of its own, and their width. */
+const LONG_DELAY = 8;
+const LONG_WIDTH = 120;
 
 export interface BoxContent {
   readonly title: Row;
@@ -118,7 +121,7 @@ function descriptionLines(state: ChartState, notation: Notation, width: number):
 
 function wrapped(words: string, width: number): string[] {
   const lines: string[] = [];
-  for (const word of words.split(/\s+/)) {
+  for (const word of words.split(/\s+/).filter((part) => part !== '')) {
     const last = lines.at(-1);
     const longer = `${last} ${word}`;
     if (last === undefined || textWidth(longer, FONT.muted.size) > width) lines.push(word);
@@ -165,9 +168,13 @@ export function edgeContent(transition: ChartTransition, notation: Notation): Ro
   const badge = directiveBadge(actions, notation);
   const listed = candidates > 1;
   const first: Piece[] = listed ? [{ kind: 'number', n: transition.priority, tone }] : [];
-  if (trigger.kind !== 'always') first.push(...triggerPieces(trigger));
-  else if (listed) return [rowOf([...first, ...badge], LINE_HEIGHT)];
+  if (trigger.kind === 'always' && listed) return [rowOf([...first, ...badge], LINE_HEIGHT)];
+  // What a delay comes to may be long, and a label is better tall than wide.
+  const long = trigger.kind === 'after' && (trigger.resolved ?? '').length > LONG_DELAY ? trigger.resolved : null;
+  if (trigger.kind === 'after' && long !== null) first.push(...triggerPieces({ ...trigger, resolved: null }));
+  else if (trigger.kind !== 'always') first.push(...triggerPieces(trigger));
   const rows = first.length > 0 ? [rowOf(first, LINE_HEIGHT)] : [];
+  for (const line of wrapped(long ?? '', LONG_WIDTH)) rows.push(rowOf([text(line, 'body', tone)], SMALL_LINE_HEIGHT));
   // The list inside the box says the rest.
   if (!listed && guard !== null) rows.push(rowOf([text(`[${guard}]`, 'body', tone)], SMALL_LINE_HEIGHT));
   const doing = listed ? '' : actionsText(actions, notation);

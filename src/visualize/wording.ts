@@ -17,7 +17,7 @@ export interface Notation {
 export const DEFAULT_NOTATION: Notation = {
   directives: ['checkpointNow', 'checkpoint'],
   tags: {},
-  descriptions: false,
+  descriptions: true,
 };
 
 /** A whole number is a count of milliseconds; everything else is the name of a delay. */

@@ -3,7 +3,7 @@
  * None of that is a documented interface, so nothing outside this file may touch it, and a test holds it in place.
  * Must not know how a chart is drawn.
  */
-import type { AnyStateMachine } from 'xstate';
+import type { AnyStateMachine, InspectionEvent } from 'xstate';
 import type { Chart, ChartState, ChartTransition, StateType, Trigger } from './chart.js';
 
 /** The fields of XState 5's StateNode that a chart is made from. */
@@ -121,14 +121,36 @@ function triggerOf(node: Node, descriptor: string, { delay }: Transition): Trigg
   return { kind: 'event', name: descriptor };
 }
 
+/** The transitions of a node by descriptor, in the order in which they are written; those of `always` under `''`. */
+function groupsOf(node: Node): (readonly [string, readonly Transition[]])[] {
+  return node.always === undefined ? [...node.transitions] : [...node.transitions, ['', node.always]];
+}
+
+const transitionId = (node: Node, place: number): string => `${node.id}:${place}`;
+
+/** For whoever meets XState's own transitions, as inspection does: the id that each has in the chart. */
+export function transitionIds(machine: AnyStateMachine): ReadonlyMap<unknown, string> {
+  const ids = new Map<unknown, string>();
+  const visit = (node: Node): void => {
+    const transitions = groupsOf(node).flatMap(([, candidates]) => candidates);
+    for (const [k, transition] of transitions.entries()) ids.set(transition, transitionId(node, k + 1));
+    Object.values(node.states).forEach(visit);
+  };
+  visit(machine.root as unknown as Node);
+  return ids;
+}
+
+/** The transitions of XState's own that one microstep took; empty where the event tells of something else. */
+export function takenIn(event: InspectionEvent): readonly unknown[] {
+  return event.type === '@xstate.microstep' ? event._transitions : [];
+}
+
 function transitionsOf(node: Node): ChartTransition[] {
-  const groups: (readonly [string, readonly Transition[]])[] = [...node.transitions];
-  if (node.always !== undefined) groups.push(['', node.always]);
   const found: ChartTransition[] = [];
-  for (const [descriptor, candidates] of groups) {
+  for (const [descriptor, candidates] of groupsOf(node)) {
     candidates.forEach((transition, k) => {
       found.push({
-        id: `${node.id}:${found.length + 1}`,
+        id: transitionId(node, found.length + 1),
         source: node.id,
         trigger: descriptor === '' ? { kind: 'always' } : triggerOf(node, descriptor, transition),
         priority: k + 1,
@@ -217,4 +239,25 @@ export function delayMs(machine: AnyStateMachine, name: string, input: unknown):
     // A delay that needs an event or a later context has no value that a picture could show.
     return null;
   }
+}
+
+/** Left out of a config that is to be read and not run: values, and types that exist only for the compiler. */
+const VALUES = new Set(['context', 'types', 'input', 'output', 'params', 'systemId']);
+
+/** The config a machine was made from, with a name in place of every function. */
+export function namedConfig(machine: AnyStateMachine): Record<string, unknown> {
+  return named(machine.config, '') as Record<string, unknown>;
+}
+
+function named(value: unknown, key: string): unknown {
+  if (typeof value === 'function') return key === 'guard' ? guardName(value) : actionName(value);
+  if (Array.isArray(value)) return value.map((item) => named(item, key));
+  if (typeof value !== 'object' || value === null) return value;
+  // An actor's logic is an object with behaviour, not a part of the chart.
+  if (key === 'src') return INLINE;
+  const entries = Object.entries(value)
+    // A state or an event may be called like one of the values.
+    .filter(([name, item]) => item !== undefined && (key === 'states' || key === 'on' || !VALUES.has(name)))
+    .map(([name, item]) => [name, named(item, key === 'states' || key === 'on' ? '' : name)] as const);
+  return Object.fromEntries(entries);
 }
