@@ -166,7 +166,8 @@ export const recoveryMachine = setup({
     },
     attempt: {
       id: 'attempt',
-      description: 'Gate 8: the attempt is made durable before anything heavy or foreign runs (I4).',
+      description:
+        'Gate 8: the attempt (a hand-over counts none) is durable before anything heavy or foreign runs (I4).',
       entry: ['countAttempt'],
       on: { 'attempt.committed': { target: 'checkpoint' } },
     },

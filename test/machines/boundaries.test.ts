@@ -83,7 +83,7 @@ const unforced = (machine: AnyStateMachine): string[] =>
     .map(lineOf);
 
 describe('the checkpoint boundaries', () => {
-  it('are forced on exactly the edges of the design', () => {
+  it('are forced on exactly the edges of the design: the engine writes where the chart shows it (I15)', () => {
     expect(carrying(turnMachine, 'checkpointNow')).toEqual([...CHECKPOINT_NOW].sort());
   });
 

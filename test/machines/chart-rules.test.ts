@@ -1,5 +1,6 @@
 // The rules of the charts themselves, read from the literal. A rule is a function that names what breaks it, so that
-// each can be shown a broken chart as well: a rule that cannot fail holds nothing.
+// each can be shown a broken chart as well: a rule that cannot fail holds nothing. Together they are why the chart can
+// be the runtime (I15): everything it does has a name in it.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { AnyStateMachine } from 'xstate';

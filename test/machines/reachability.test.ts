@@ -61,7 +61,8 @@ function unreached(
 
 describe('the turn chart', () => {
   const unwatched = walkTurns(UNWATCHED);
-  const walks = [unwatched, walkTurns(WATCHED), walkTurns(ALL_OFF)];
+  const off = walkTurns(ALL_OFF);
+  const walks = [unwatched, walkTurns(WATCHED), off];
 
   it('has no state and no edge that nothing leads to', () => {
     const input = { turnId: 't1', limits: UNWATCHED };
@@ -70,7 +71,7 @@ describe('the turn chart', () => {
 
   it('would show an edge that no turn can take: where the limits are off, nothing takes theirs', () => {
     const input = { turnId: 't1', limits: ALL_OFF };
-    const { edges } = unreached(turnMachine, [input], [walkTurns(ALL_OFF)]);
+    const { edges } = unreached(turnMachine, [input], [off]);
     expect(edges).toEqual([
       'awaitingLLMQuiet: after softTimeout [softOn] -> (stays)',
       'awaitingLLMQuiet: after hardTimeout [hardOn] -> recovering',

@@ -33,7 +33,10 @@ import {
 } from './turn-runs.js';
 
 const walk = walkTurns(UNWATCHED);
-const resting = walk.filter(({ state }) => state.status === 'active');
+const resting = walk
+  .filter(({ state }) => state.status === 'active')
+  .map((place) => ({ ...place, again: resume(place.state) }));
+type Resting = (typeof resting)[number];
 
 const entriesOf = (machine: TurnMachine): ReadonlyMap<string, readonly string[]> =>
   new Map(statesOf(machine).map(({ id, entry }) => [id, entry]));
@@ -42,7 +45,7 @@ const EFFECTS = new Set([...ENTRIES.values()].flat());
 const effectsOf = (ran: Ran) => ran.actions.filter((name) => EFFECTS.has(name));
 
 /** Names of the places where `wrong` finds something, so that a failure says which. */
-const places = (wrong: (place: Place<TurnSnapshot, unknown>) => boolean) => resting.filter(wrong).map(({ key }) => key);
+const places = (wrong: (place: Resting) => boolean) => resting.filter(wrong).map(({ key }) => key);
 const same = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);
 
 const TIMERS: Readonly<Record<string, readonly string[]>> = {
@@ -63,11 +66,11 @@ describe('a restart, in every state a turn can rest in', () => {
   });
 
   it('comes back to the same value (case C6)', () => {
-    expect(places(({ state }) => !same(resume(state).snapshot.value, state.value))).toEqual([]);
+    expect(places(({ state, again }) => !same(again.snapshot.value, state.value))).toEqual([]);
   });
 
   it('leaves the context as it was stored', () => {
-    expect(places(({ state }) => !same(resume(state).snapshot.context, state.context))).toEqual([]);
+    expect(places(({ state, again }) => !same(again.snapshot.context, state.context))).toEqual([]);
   });
 
   it('changes nothing but the limits when it brings other limits', () => {
@@ -79,21 +82,20 @@ describe('a restart, in every state a turn can rest in', () => {
   });
 
   it('carries no directive: a restart is no boundary, recovery commits its attempt itself', () => {
-    expect(places(({ state }) => resume(state).actions.some((name) => name.startsWith('checkpoint')))).toEqual([]);
+    expect(places(({ again }) => again.actions.some((name) => name.startsWith('checkpoint')))).toEqual([]);
   });
 
   it('starts the effect of the phase again, and nothing else', () => {
-    const wrong = places(({ state }) => !same(resume(state).actions, ENTRIES.get(phaseOf(state))));
+    const wrong = places(({ state, again }) => !same(again.actions, ENTRIES.get(phaseOf(state))));
     expect(wrong).toEqual([]);
   });
 
   it('arms the time-outs of the phase again, under the ids by which their moments are kept (I13, case C16)', () => {
-    expect(places(({ state }) => !same(Object.keys(resume(state).armed), TIMERS[phaseOf(state)]))).toEqual([]);
+    expect(places(({ state, again }) => !same(Object.keys(again.armed), TIMERS[phaseOf(state)]))).toEqual([]);
   });
 
   it('can be followed by another, and another: each comes back to the same', () => {
-    const wrong = places(({ state }) => {
-      const once = resume(state);
+    const wrong = places(({ state, again: once }) => {
       const thrice = resume(resume(once.snapshot).snapshot);
       return !same([thrice.snapshot.value, thrice.actions, thrice.armed], [state.value, once.actions, once.armed]);
     });
@@ -107,15 +109,18 @@ describe('a restart, in every state a turn can rest in', () => {
 
 describe('a restart right after any step that entered a phase', () => {
   it('does what the step did: same effects, same time-outs, same delays', () => {
-    let compared = 0;
+    // What a restart does depends on the state alone, so each state is compared once with each way it was entered.
+    const compared = new Set<string>();
     const wrong: string[] = [];
     for (const { key, state, ways } of resting) {
-      for (const { event } of ways) {
+      for (const { event, nextKey } of ways) {
         if (event.type === 'turn.resumed') continue;
         const entered = send({ snapshot: state }, event);
         const effects = effectsOf(entered);
         if (entered.snapshot.status !== 'active' || effects.length + Object.keys(entered.armed).length === 0) continue;
-        compared += 1;
+        const entry = JSON.stringify([nextKey, effects, entered.armed]);
+        if (compared.has(entry)) continue;
+        compared.add(entry);
         const resumed = resume(entered.snapshot);
         // Content of the model re-arms the watchdog and does not call the model; a restart has to call it.
         const sameEffects = event.type === 'model.progressed' || same(effects, effectsOf(resumed));
@@ -123,7 +128,7 @@ describe('a restart right after any step that entered a phase', () => {
       }
     }
     expect(wrong).toEqual([]);
-    expect(compared).toBeGreaterThan(2_000);
+    expect(compared.size).toBeGreaterThan(500);
   });
 });
 
@@ -140,6 +145,7 @@ describe('the restore arrow', () => {
   });
 
   it('needs deep history: a shallow one would forget where inside a phase the turn was', () => {
+    expect(turnMachine.getStateNodeById('lastPhase').history).toBe('deep');
     const shallow = mutantOf(turnMachine, turnSetup.createMachine, (config) => {
       config.states.running.states.lastPhase.history = 'shallow';
       config.states.running.states.awaitingLLM.states.other = { id: 'other' };
