@@ -2,7 +2,7 @@
  * Owns the folder of a LevelDB database: that it is opened once, and never wiped by opening it.
  * Must not know what is stored in it.
  */
-import { fstatSync, readdirSync, statSync } from 'node:fs';
+import { type BigIntStats, fstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -81,22 +81,27 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /**
- * Whether this process has the lock file open, in any of its threads. LevelDB refuses a second opening in one process
- * too, but while refusing it closes the file, and that gives back the lock of the whole process: another process could
- * then open the database as well. So it must not even be tried. Where the system has no list of open files
- * (Windows), locks do not have this flaw.
+ * Whether this process holds the lock, in any of its threads. LevelDB refuses a second opening in one process too, but
+ * while refusing it closes the lock file, and that gives back the lock of the whole process: another process could
+ * then open the database as well. So it must not even be tried. Windows has no such list of open files, and no such
+ * flaw in its locks.
  */
 function lockIsOurs(folder: string): boolean {
   try {
+    // Looked up by name: opening it here, to close it again, would do what this prevents.
     const lock = statSync(join(folder, 'LOCK'), { bigint: true });
-    return readdirSync('/dev/fd').some((name) => {
-      try {
-        const file = fstatSync(Number(name), { bigint: true });
-        return file.ino === lock.ino && file.dev === lock.dev;
-      } catch {
-        return false;
-      }
-    });
+    return readdirSync('/dev/fd').some((fd) => isLockedFile(fd, lock));
+  } catch {
+    return false;
+  }
+}
+
+function isLockedFile(fd: string, lock: BigIntStats): boolean {
+  try {
+    const file = fstatSync(Number(fd), { bigint: true });
+    if (file.ino !== lock.ino || file.dev !== lock.dev) return false;
+    // On Linux a child inherits the open files of LevelDB, but not the lock on them.
+    return process.platform !== 'linux' || readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').includes('lock:');
   } catch {
     return false;
   }
@@ -106,7 +111,7 @@ function openingError(folder: string, error: unknown): TurnError {
   const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
   if (cause?.code === 'LEVEL_LOCKED') return lockedError(folder, 'another process has it open', error);
   const reason = messageOf(cause ?? error);
-  if (cause?.code === 'LEVEL_CORRUPTION' || /corruption|does not exist/i.test(reason)) {
+  if (cause?.code === 'LEVEL_CORRUPTION' || /corruption|no such file|does not exist/i.test(reason)) {
     return new TurnError(
       'TURN_DAMAGED',
       `The database in ${folder} does not open: ${reason}. Nothing was changed. ` +

@@ -17,7 +17,7 @@ export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'durable
 
 export abstract class World {
   /** What happens to the nth batch, counted from 1. */
-  fate: (nth: number) => Fate = () => 'pass';
+  fate: (nth: number) => Fate | Promise<Fate> = () => 'pass';
   batches = 0;
   /** As if the disk were gone: the database cannot be opened. */
   gone = false;
@@ -73,7 +73,7 @@ export abstract class World {
     handle.batch = async (ops, options) => {
       expect(options).toEqual({ sync: true });
       this.batches += 1;
-      const fate = this.fate(this.batches);
+      const fate = await this.fate(this.batches);
       if (fate !== 'fail') await batch(ops, options);
       if (fate !== 'pass') throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     };

@@ -1,0 +1,62 @@
+// A program for tests that need another process: opens a store and says what happened, or commits until it is killed.
+
+import type { Head } from '../../src/core/records.js';
+import { openLevelStore } from '../../src/store/level-store.js';
+import { appended, checkpointOf, rewritten } from './fixtures.js';
+
+const [mode, path = '', from = '0', count = '0'] = process.argv.slice(2);
+
+async function open(): Promise<void> {
+  try {
+    const store = await openLevelStore({ path });
+    await store.close();
+    process.stdout.write('opened\n');
+  } catch (error) {
+    const { code, cause } = error as { code?: string; cause?: { cause?: { code?: string } } };
+    process.stdout.write(`${code} ${cause?.cause?.code ?? ''}\n`);
+  }
+}
+
+/** Commits in sessions side by side; each acknowledged one is a line: session, revision, messages, epoch. */
+async function write(): Promise<void> {
+  const store = await openLevelStore({ path });
+  const one = async (sessionId: string): Promise<void> => {
+    let head: Head | undefined = await store.head(sessionId);
+    for (let i = 0; i < Number(count); i += 1) {
+      const n = head?.revision ?? 0;
+      const text = `${sessionId} ${n} ${'x'.repeat(2000)}`;
+      const commit =
+        n % 7 === 6
+          ? rewritten(
+              head,
+              sessionId,
+              Array.from({ length: n % 2 === 0 ? 3 : 600 }, (_, k) => `${text}${k}`),
+            )
+          : appended(head, sessionId, [text]);
+      await retried(() => store.commit({ ...commit, checkpoint: checkpointOf(commit.head) }));
+      head = commit.head;
+      process.stdout.write(`${sessionId} ${head.revision} ${head.count} ${head.epoch}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, (_, i) => one(`s${Number(from) + i}`)));
+  await store.close();
+  process.stdout.write('end\n');
+}
+
+let failures = 0;
+
+/** A write error is worth another try, until the disk has made clear that it will not get better. */
+async function retried(commit: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await commit();
+      return;
+    } catch (error) {
+      failures += 1;
+      process.stderr.write(`failed ${(error as Error).message}\n`);
+      if ((error as { code?: string }).code !== 'TURN_STORE_FAILED' || failures > 200) throw error;
+    }
+  }
+}
+
+await (mode === 'open' ? open() : write());

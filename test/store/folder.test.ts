@@ -1,0 +1,202 @@
+// Opening a folder: once, never wiping it, and with an answer that says what to do.
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { Level } from 'level';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openLevelStore } from '../../src/store/level-store.js';
+import { encodeRecord } from '../../src/store/records.js';
+import { bundle } from './bundle.js';
+import { appended, textsOf } from './fixtures.js';
+import { temporaryFolder } from './world.js';
+
+const run = promisify(execFile);
+const locked = { code: 'TURN_STORE_LOCKED', retryable: true };
+let program = '';
+let programFolder = '';
+let scratch = '';
+let path = '';
+
+beforeAll(async () => {
+  ({ folder: programFolder, program } = await bundle('child.ts'));
+}, 60_000);
+afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
+beforeEach(() => {
+  scratch = temporaryFolder();
+  path = join(scratch, 'deep', 'er', 'db');
+});
+afterEach(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** What another process says when it opens the folder. */
+const openElsewhere = async (): Promise<string> => (await run(process.execPath, [program, 'open', path])).stdout.trim();
+
+async function openInWorker(): Promise<string> {
+  const worker = new Worker(program, { argv: ['open', path], stdout: true });
+  let said = '';
+  worker.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  await new Promise((resolve) => worker.on('exit', resolve));
+  return said.trim();
+}
+
+async function filled(): Promise<void> {
+  const store = await openLevelStore({ path });
+  await store.commit(appended(undefined, 's', ['kept']));
+  await store.close();
+}
+
+describe('a folder', () => {
+  it('is made where it is missing, and opens again with what it holds', async () => {
+    await filled();
+    const store = await openLevelStore({ path });
+    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+    expect(store.kind).toBe('level');
+    await store.close();
+  });
+
+  it.each([undefined, '', 7])('needs a path, and %j is none', async (wrong) => {
+    await expect(openLevelStore({ path: wrong as string })).rejects.toThrow(TypeError);
+  });
+
+  it('that is a file, or lies under one, fails with the reason', async () => {
+    writeFileSync(join(scratch, 'file'), '');
+    for (const wrong of [join(scratch, 'file'), join(scratch, 'file', 'db')]) {
+      await expect(openLevelStore({ path: wrong })).rejects.toMatchObject({ code: 'TURN_STORE_FAILED' });
+    }
+  });
+
+  it('opens once in a process, under whatever name it is reached', async () => {
+    const store = await openLevelStore({ path });
+    const link = join(scratch, 'link');
+    symlinkSync(join(scratch, 'deep'), link, 'junction');
+    const names = [path, `${path}/`, join(path, '..', '.', 'db'), `${scratch}/deep/./er/../er/db`, relative('.', path)];
+    for (const name of [...names, join(link, 'er', 'db')]) {
+      const opening = openLevelStore({ path: name });
+      await expect(opening).rejects.toMatchObject({ ...locked, message: expect.stringContaining('db is in use') });
+    }
+    await store.close();
+    await (await openLevelStore({ path: join(link, 'er', 'db') })).close();
+  });
+
+  it('opens for one of two callers at the same time', async () => {
+    const results = await Promise.allSettled([openLevelStore({ path }), openLevelStore({ path })]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    for (const result of results) if (result.status === 'fulfilled') await result.value.close();
+  });
+
+  it('is refused to another process while it is open, and given to it afterwards', async () => {
+    const store = await openLevelStore({ path });
+    expect(await openElsewhere()).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
+    await store.commit(appended(undefined, 's', ['a']));
+    await store.close();
+    expect(await openElsewhere()).toBe('opened');
+  });
+
+  it('is refused to a worker thread, and a refusal does not open it to other processes', async () => {
+    const store = await openLevelStore({ path });
+    expect(await openInWorker()).toBe('TURN_STORE_LOCKED');
+    await expect(openLevelStore({ path })).rejects.toMatchObject(locked);
+    // LevelDB's own refusal within a process gives the lock of the process away.
+    expect(await openElsewhere()).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
+    await store.close();
+    expect(await openInWorker()).toBe('opened');
+  });
+
+  it('can be opened again after an opening that failed', async () => {
+    mkdirSync(path, { recursive: true });
+    writeFileSync(join(path, 'CURRENT'), 'MANIFEST-000009\n');
+    await expect(openLevelStore({ path })).rejects.toMatchObject({ message: expect.stringContaining(path) });
+    rmSync(join(path, 'CURRENT'));
+    await (await openLevelStore({ path })).close();
+  });
+});
+
+describe('a damaged folder', () => {
+  it.each(['a log', 'tables'])('without CURRENT but with %s is never wiped', async (kind) => {
+    await filled();
+    // The second opening turns the log into a table.
+    if (kind === 'tables') await (await openLevelStore({ path })).close();
+    renameSync(join(path, 'CURRENT'), join(scratch, 'CURRENT'));
+    const before = readdirSync(path).sort();
+    await expect(openLevelStore({ path })).rejects.toMatchObject({
+      code: 'TURN_DAMAGED',
+      message: expect.stringContaining(path),
+    });
+    expect(readdirSync(path).sort()).toEqual(before);
+    renameSync(join(scratch, 'CURRENT'), join(path, 'CURRENT'));
+    const store = await openLevelStore({ path });
+    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+    await store.close();
+  });
+
+  it('that holds nothing but what a crash during its making leaves is opened', async () => {
+    mkdirSync(path, { recursive: true });
+    for (const name of ['LOCK', 'LOG', 'MANIFEST-000001', '000001.dbtmp']) writeFileSync(join(path, name), '');
+    await (await openLevelStore({ path })).close();
+    expect(existsSync(join(path, 'CURRENT'))).toBe(true);
+  });
+
+  it('whose manifest is gone says so and changes nothing', async () => {
+    await filled();
+    const manifest = readdirSync(path).find((name) => name.startsWith('MANIFEST')) as string;
+    const bytes = readFileSync(join(path, manifest));
+    rmSync(join(path, manifest));
+    await expect(openLevelStore({ path })).rejects.toMatchObject({
+      code: 'TURN_DAMAGED',
+      message: expect.stringMatching(/Copy the folder aside/),
+    });
+    writeFileSync(join(path, manifest), bytes);
+    const store = await openLevelStore({ path });
+    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+    await store.close();
+  });
+});
+
+describe('the format', () => {
+  async function writeFormat(bytes: Buffer): Promise<void> {
+    const level = new Level<string, Buffer>(path, { valueEncoding: 'buffer' });
+    await level.open();
+    await level.sublevel<string, Buffer>('meta', { valueEncoding: 'buffer' }).put('format', bytes);
+    await level.close();
+  }
+
+  it('of a newer release is refused, and the folder is free again', async () => {
+    await filled();
+    await writeFormat(encodeRecord('meta', 'format', 0, { format: 2 }, 'format'));
+    for (let i = 0; i < 2; i += 1) {
+      await expect(openLevelStore({ path })).rejects.toMatchObject({ code: 'TURN_STORE_FORMAT' });
+    }
+    await writeFormat(encodeRecord('meta', 'format', 0, { format: 1 }, 'format'));
+    await (await openLevelStore({ path })).close();
+  });
+
+  it('I12: that cannot be read does not stop the opening', async () => {
+    await filled();
+    await writeFormat(Buffer.from('junk'));
+    const store = await openLevelStore({ path });
+    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+    await store.close();
+  });
+
+  it('of somebody else is refused and left as it is', async () => {
+    const level = new Level(path);
+    await level.put('theirs', 'data');
+    await level.close();
+    await expect(openLevelStore({ path })).rejects.toMatchObject({ code: 'TURN_STORE_FORMAT' });
+    await level.open();
+    expect(await level.get('theirs')).toBe('data');
+    await level.close();
+  });
+});
