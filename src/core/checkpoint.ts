@@ -5,7 +5,7 @@
  */
 import type { Limits, TurnContext, TurnMachine } from '../../machines/index.js';
 import { messageOf } from './errors.js';
-import { equalJson, type Json } from './json.js';
+import { equalJson, type Json, toJson } from './json.js';
 import type { Checkpoint } from './records.js';
 import type { TurnSnapshot } from './step.js';
 
@@ -36,8 +36,8 @@ export function encodeCheckpoint(
     machineId: machine.id,
     machineVersion: versionOf(machine),
     ...facts,
-    // Plain data already: the chart has no children and its context is JSON.
-    snapshot: machine.getPersistedSnapshot(snapshot) as unknown as Json,
+    // Plain data: the chart has no children and its context is JSON. XState lists an output and an error it has not.
+    snapshot: toJson(machine.getPersistedSnapshot(snapshot), 'snapshot'),
   };
 }
 

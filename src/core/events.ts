@@ -26,7 +26,11 @@ export interface TurnOutcome {
 /** Where a turn came to rest: an outcome, a wait for a person, or another process. */
 export type TurnRest =
   | TurnOutcome
-  | { readonly status: 'parked'; readonly phase: 'awaitingApproval' | 'awaitingReview'; readonly ids: readonly string[] }
+  | {
+      readonly status: 'parked';
+      readonly phase: 'awaitingApproval' | 'awaitingReview';
+      readonly ids: readonly string[];
+    }
   | { readonly status: 'handedOver' };
 
 /** A call a person is asked about. */

@@ -35,13 +35,18 @@ const ENDS: Readonly<Record<string, { verdict: Verdict; gate: string; reason: (g
   abandonedStale: { verdict: 'abandoned', gate: 'staleness', reason: staleness },
   abandonedAttempts: { verdict: 'abandoned', gate: 'attempts', reason: attempts },
   abandonedUnreadable: { verdict: 'abandoned', gate: 'checkpoint', reason: (gates) => gates.context.reason },
-  reviewRequired: { verdict: 'reviewRequired', gate: 'doubts', reason: () => 'a call in doubt that only a person can settle' },
+  reviewRequired: {
+    verdict: 'reviewRequired',
+    gate: 'doubts',
+    reason: () => 'a call in doubt that only a person can settle',
+  },
   resumed: { verdict: 'resumed', gate: 'resumed', reason: () => 'every gate let it pass' },
 };
 
 function staleness({ context: c }: Gates): string {
   if (c.lastProgressAt === null) return 'the time of its last progress is unknown';
-  const hours = (ms: number): string => (ms > 2 * DAY_MS ? `${Math.round(ms / DAY_MS)} days` : `${(ms / 3_600_000).toFixed(2)} hours`);
+  const hours = (ms: number): string =>
+    ms > 2 * DAY_MS ? `${Math.round(ms / DAY_MS)} days` : `${(ms / 3_600_000).toFixed(2)} hours`;
   return `its last progress is ${hours(c.now - c.lastProgressAt)} old, the staleness window ${hours(c.policy.stalenessMs)}`;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Effect, ModelFault } from '../../machines/index.js';
 import type { Admission } from '../core/batch.js';
-import { messageOf, ModelError } from '../core/errors.js';
+import { ModelError, messageOf } from '../core/errors.js';
 import { callIdOf } from '../core/ids.js';
 import { identityOf, type Journal, keyOf, takeOrdinal } from '../core/journal.js';
 import { type Json, toJson } from '../core/json.js';
@@ -116,7 +116,8 @@ function storable(answer: ModelAnswer): {
     const { malformed: fault, ...part } = given;
     const stored = toJson(part, `content[${index}]`) as unknown as AssistantPart;
     if (stored.type !== 'tool-call') return stored;
-    const call = stored.providerExecuted === true ? stored : { ...stored, toolCallId: uniqueId(stored.toolCallId, ids) };
+    const call =
+      stored.providerExecuted === true ? stored : { ...stored, toolCallId: uniqueId(stored.toolCallId, ids) };
     if (fault !== undefined) malformed.set(call, String(fault));
     return call;
   });
@@ -174,7 +175,9 @@ async function readCall(
   };
   if (refusal !== undefined) return failed(refusal);
   if (found === undefined) {
-    return failed(`There is no tool "${part.toolName}". There are: ${Object.keys(reading.tools).join(', ') || 'none'}.`);
+    return failed(
+      `There is no tool "${part.toolName}". There are: ${Object.keys(reading.tools).join(', ') || 'none'}.`,
+    );
   }
   const valid = await validate(found.input, part.input);
   if (!valid.ok) return failed(`The input is not valid: ${valid.error}`);
@@ -214,7 +217,7 @@ function exclusiveOf(tool: AnyTool, name: string, input: unknown): string | null
   return exclusive === true ? name : exclusive;
 }
 
-type AdmissionFor = Pick<ReadingFor, 'reviews' | 'attended' | 'context'>;
+export type AdmissionFor = Pick<ReadingFor, 'reviews' | 'attended' | 'context'>;
 
 /**
  * Asked when a call is prepared, and again by every recovery: presence belongs to the moment (I6). An approval
@@ -245,6 +248,25 @@ export async function admissionOf(
   }
   const deny = (verdict as { deny?: unknown } | null)?.deny;
   return { kind: 'refuse', reason: typeof deny === 'string' ? deny : 'This call is not allowed.' };
+}
+
+/**
+ * A call of an interrupted batch, read again for this process. undefined: its tool is gone, and nobody guesses what
+ * the call may have done.
+ */
+export async function rereadCall(
+  record: CallRecord,
+  tools: ToolSet,
+  admission: AdmissionFor,
+): Promise<ReadCall | undefined> {
+  const tool = findTool(tools, record.toolName);
+  if (tool === undefined) return undefined;
+  const valid = await validate(tool.input, record.input);
+  if (!valid.ok) {
+    const reason = `The input is not valid any more: ${valid.error}`;
+    return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };
+  }
+  return { record, tool, input: valid.value, admission: await admissionOf(tool, record, valid.value, admission) };
 }
 
 function hasOpenTwin(record: CallRecord, reviews: Iterable<ReviewRecord>): boolean {

@@ -2,9 +2,10 @@
  * Owns the head of one session as it is on disk, and the way every commit of that session goes: one revision after
  * another. Must not know what the other records of a commit mean.
  */
+
+import { NO_USAGE } from '../core/messages.js';
 import type { Clock, Commit, Lease, TurnStore } from '../core/ports.js';
 import type { Head } from '../core/records.js';
-import { NO_USAGE } from '../core/messages.js';
 
 /** What a commit holds beside the head. */
 export type CommitParts = Omit<Commit, 'head' | 'base' | 'lease' | 'savedAt'>;

@@ -13,7 +13,12 @@ import type { CallPlan, Settings, TurnInfo } from './options.js';
 
 export type ModelResult =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer }
-  | { readonly kind: 'failed'; readonly error: ModelErrorKind; readonly reason: string; readonly retryAfterMs: number | null }
+  | {
+      readonly kind: 'failed';
+      readonly error: ModelErrorKind;
+      readonly reason: string;
+      readonly retryAfterMs: number | null;
+    }
   | { readonly kind: 'stop'; readonly reason: string };
 
 export interface ModelCallFor {
@@ -78,12 +83,14 @@ function requestOf(call: ModelCallFor, plan: CallPlan): ModelRequest {
   const own = plan.messages === undefined ? call.messages : repairTranscript(plan.messages);
   const tools = Object.entries(call.tools)
     .filter(([name]) => plan.activeTools === undefined || plan.activeTools.includes(name))
-    .map(([name, tool]): ToolSpec => ({
-      name,
-      description: tool.description,
-      inputSchema: inputSchema(tool, name),
-      ...(tool.providerOptions === undefined ? {} : { providerOptions: tool.providerOptions }),
-    }));
+    .map(
+      ([name, tool]): ToolSpec => ({
+        name,
+        description: tool.description,
+        inputSchema: inputSchema(tool, name),
+        ...(tool.providerOptions === undefined ? {} : { providerOptions: tool.providerOptions }),
+      }),
+    );
   return {
     instructions: systemMessages(plan.instructions),
     // The notice belongs to the request: in the transcript each recovery would make the next one heavier (case C17).
@@ -126,11 +133,16 @@ const KINDS: ReadonlySet<unknown> = new Set<ModelErrorKind>([
 export function failureOf(thrown: unknown): ModelResult & { kind: 'failed' } {
   const { kind, retryAfterMs } = (thrown ?? {}) as { kind?: unknown; retryAfterMs?: unknown };
   const error = thrown instanceof Error && KINDS.has(kind) ? (kind as ModelErrorKind) : 'other';
-  const patience = typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Infinity ? retryAfterMs : null;
+  const patience =
+    typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Infinity ? retryAfterMs : null;
   return failed(error, messageOf(thrown), patience === null ? null : Math.ceil(patience));
 }
 
-const failed = (error: ModelErrorKind, reason: string, retryAfterMs: number | null = null): ModelResult & { kind: 'failed' } => ({
+const failed = (
+  error: ModelErrorKind,
+  reason: string,
+  retryAfterMs: number | null = null,
+): ModelResult & { kind: 'failed' } => ({
   kind: 'failed',
   error,
   reason: cutText(reason, REASON_BYTES),
@@ -140,7 +152,12 @@ const failed = (error: ModelErrorKind, reason: string, retryAfterMs: number | nu
 /** The limit that is used up, if one is: asked before every model call, so that no batch is ever cut. */
 export function limitReached(
   limits: Limits,
-  used: { readonly context: TurnContext; readonly modelCalls: number; readonly usage: Usage; readonly activeMs: number },
+  used: {
+    readonly context: TurnContext;
+    readonly modelCalls: number;
+    readonly usage: Usage;
+    readonly activeMs: number;
+  },
 ): string | undefined {
   const tokens = (used.usage.input.total ?? 0) + (used.usage.output.total ?? 0);
   if (limits.maxIterations > 0 && used.context.iterations >= limits.maxIterations) return 'maxIterations';

@@ -5,7 +5,7 @@
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
 import type { ModelAnswer, ModelDelta } from '../core/model.js';
-import { readAnswer, type ReadAnswer } from './answer.js';
+import { type ReadAnswer, readAnswer } from './answer.js';
 import { buildForeign } from './foreign.js';
 import { callModel, failureOf, limitReached, type ModelResult } from './model-call.js';
 import type { ToolWork } from './tool-work.js';
@@ -21,11 +21,7 @@ export class ModelWork {
   /** The turn was interrupted, and the model has not answered since. */
   private interrupted: boolean;
 
-  constructor(
-    scope: TurnScope,
-    calls: ToolWork,
-    start: { readonly foreign?: Foreign; readonly interrupted: boolean },
-  ) {
+  constructor(scope: TurnScope, calls: ToolWork, start: { readonly foreign?: Foreign; readonly interrupted: boolean }) {
     this.scope = scope;
     this.calls = calls;
     this.foreign = start.foreign;
@@ -57,7 +53,12 @@ export class ModelWork {
     const { scope } = this;
     const { generation, snapshot, records } = scope;
     const lastAnswer = snapshot.context.stopping !== null;
-    const used = { context: snapshot.context, modelCalls: records.modelCalls, usage: records.usage, activeMs: scope.activeMs };
+    const used = {
+      context: snapshot.context,
+      modelCalls: records.modelCalls,
+      usage: records.usage,
+      activeMs: scope.activeMs,
+    };
     const limit = lastAnswer ? undefined : limitReached(snapshot.context.limits, used);
     if (limit !== undefined) {
       this.send(generation, () => scope.advance({ type: 'stop.requested', reason: limit }));

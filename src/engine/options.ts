@@ -150,7 +150,9 @@ export function checkLimits(given: Partial<Limits>, field: string): { readonly [
     const most = unit === 'ms' ? OFF_MS - 1 : Number.MAX_SAFE_INTEGER;
     const finite = value === Number.POSITIVE_INFINITY ? 0 : value;
     if (!Number.isSafeInteger(finite) || finite < 0 || finite > most) {
-      throw new TypeError(`${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${String(value)}.`);
+      throw new TypeError(
+        `${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${String(value)}.`,
+      );
     }
     if (finite === 0 && (name === 'parallelCalls' || name === 'toolMs')) {
       throw new TypeError(`${field}.${name} cannot be off; give a number of at least 1.`);

@@ -51,7 +51,13 @@ export function outcomeOf(
   };
 }
 
-export function outcomeRecord(outcome: TurnOutcome, turnId: string, head: Head, modelCalls: number, at: number): OutcomeRecord {
+export function outcomeRecord(
+  outcome: TurnOutcome,
+  turnId: string,
+  head: Head,
+  modelCalls: number,
+  at: number,
+): OutcomeRecord {
   return { ...outcome, turnId, context: head.context, startedAt: head.startedAt ?? at, modelCalls, endedAt: at };
 }
 

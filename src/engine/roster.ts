@@ -2,18 +2,19 @@
  * Owns who drives what in this process: drivers by session, work by route, presence by turn, handles by turn.
  * Must not know how turns begin, recover or end; it connects those who do.
  */
-import { TurnError } from '../core/errors.js';
+import { messageOf, TurnError } from '../core/errors.js';
 import type { EventBody, TurnEvent, TurnRest } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
+import type { InboxRecord } from '../core/records.js';
 import type { Settings } from './options.js';
 import { Serial } from './serial.js';
+import type { LateOutcome } from './tool-work.js';
 import type { DriverHost, TurnDriver } from './turn-driver.js';
 import type { TurnHandles } from './turn-handles.js';
-import type { LateOutcome } from './tool-work.js';
 
 /** What has to happen in the engine when a driver is done. */
 export interface RestListener {
-  ended(driver: TurnDriver): void;
+  ended(turn: { readonly sessionId: string; readonly turnId: string }): void;
   parked(driver: TurnDriver): void;
   late: LateOutcome;
 }
@@ -30,6 +31,10 @@ export class Roster implements DriverHost {
   private readonly drivers = new Map<string, TurnDriver>();
   /** Turns that were started attended in this process: presence is never stored (I6). */
   private readonly attended = new Set<string>();
+  /** Turns that wait for a person, by session. */
+  private readonly parkedTurns = new Map<string, string>();
+  /** Waiting input whose sender was there when it came, in this process. */
+  private readonly present = new Set<string>();
   /** Work that waits for a route, first come, first served. */
   private readonly queues = new Map<string, (() => void)[]>();
   private readonly background = new Set<Promise<unknown>>();
@@ -50,11 +55,30 @@ export class Roster implements DriverHost {
 
   enlist(driver: TurnDriver, attended: boolean): void {
     this.drivers.set(driver.sessionId, driver);
+    this.parkedTurns.delete(driver.sessionId);
     if (attended) this.attended.add(driver.turnId);
+  }
+
+  /** The turn of a session that waits for a person, where this process knows of it. */
+  parkedIn(sessionId: string): string | undefined {
+    return this.parkedTurns.get(sessionId);
+  }
+
+  notePark(sessionId: string, turnId: string): void {
+    this.parkedTurns.set(sessionId, turnId);
   }
 
   isAttended(turnId: string): boolean {
     return this.attended.has(turnId);
+  }
+
+  notePresence(input: InboxRecord): void {
+    this.present.add(input.messageId);
+  }
+
+  /** Whether somebody who sent this input was there; asked once, when it starts a turn. */
+  takePresence(waiting: readonly InboxRecord[]): boolean {
+    return waiting.filter((input) => this.present.delete(input.messageId)).length > 0;
   }
 
   /** Runs `work` when the route is given back; the work asks for the route again itself. */
@@ -93,10 +117,8 @@ export class Roster implements DriverHost {
     try {
       onEvent(event);
     } catch (thrown) {
-      // A listener that throws must not stop a turn; the process hears of it as of any stray error.
-      queueMicrotask(() => {
-        throw thrown;
-      });
+      // A listener that throws must not stop a turn, and must not go unnoticed.
+      process.emitWarning(`onEvent threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
     }
   }
 
@@ -105,8 +127,10 @@ export class Roster implements DriverHost {
     this.inBackground(driver, () => this.giveBack(driver.lease));
     if (rest.status === 'lost') return;
     this.handles.rested(driver.turnId, rest);
-    if (rest.status === 'parked') this.listener?.parked(driver);
-    else if (rest.status !== 'handedOver') {
+    if (rest.status === 'parked') {
+      this.notePark(driver.sessionId, driver.turnId);
+      this.listener?.parked(driver);
+    } else if (rest.status !== 'handedOver') {
       this.attended.delete(driver.turnId);
       this.listener?.ended(driver);
     }

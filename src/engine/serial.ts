@@ -10,9 +10,11 @@ export class Serial {
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.tails.get(key) ?? Promise.resolve();
     const result = before.then(task, task);
-    const tail = result.catch(() => undefined).then(() => {
-      if (this.tails.get(key) === tail) this.tails.delete(key);
-    });
+    const tail = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.tails.get(key) === tail) this.tails.delete(key);
+      });
     this.tails.set(key, tail);
     return result;
   }

@@ -59,9 +59,7 @@ export class Timers {
       const ms = Math.min(Math.max(0, at - this.clock.now()), 2 ** 31 - 1);
       const entry: Armed = {
         at,
-        disarm: this.clock.after(ms, () =>
-          this.fire(id, () => this.armed.get(id) === entry && this.armed.delete(id)),
-        ),
+        disarm: this.clock.after(ms, () => this.fire(id, () => this.armed.get(id) === entry && this.armed.delete(id))),
       };
       this.armed.set(id, entry);
     }

@@ -2,13 +2,14 @@
  * Owns what happens between the engine and one tool: the call with its time-out, and asking what became of it.
  * Must not know the journal or the chart; it reports outcomes and the driver decides what they mean.
  */
+
+import { RECORD_BYTES } from '../../machines/index.js';
 import { DefinitiveFailure, messageOf, OutcomeUnknown } from '../core/errors.js';
 import { type Json, toJson } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
 import type { Tool, ToolContext } from '../core/tools.js';
-import { RECORD_BYTES } from '../../machines/index.js';
 
 export type CallOutcome =
   | { readonly kind: 'succeeded'; readonly output: ToolOutput }
@@ -89,7 +90,8 @@ export async function reconcileCall(
     const settlement = await tool.reconcile?.(doubt, { ...context, signal: controller.signal });
     if (settlement === undefined || settlement.outcome === 'unknown') return undefined;
     if (settlement.outcome === 'notStarted') return { kind: 'notStarted' };
-    if (settlement.outcome === 'failed') return { kind: 'failed', output: errorText(settlement.error), definitive: false };
+    if (settlement.outcome === 'failed')
+      return { kind: 'failed', output: errorText(settlement.error), definitive: false };
     return { kind: 'succeeded', output: outputOf(tool, settlement.output, input) };
   };
   try {
@@ -104,7 +106,14 @@ export async function reconcileCall(
 
 export const errorText = (value: string): ToolOutput => ({ type: 'error-text', value: value.toWellFormed() });
 
-const OUTPUT_TYPES: ReadonlySet<unknown> = new Set(['text', 'error-text', 'json', 'error-json', 'execution-denied', 'content']);
+const OUTPUT_TYPES: ReadonlySet<unknown> = new Set([
+  'text',
+  'error-text',
+  'json',
+  'error-json',
+  'execution-denied',
+  'content',
+]);
 
 /** The result as the model reads it. A result that cannot be stored does not undo the success. */
 export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, input: unknown): ToolOutput {

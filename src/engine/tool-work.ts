@@ -12,7 +12,7 @@ import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
 import { approvalOf, callEvent, reviewOf } from './announcements.js';
 import type { ReadAnswer, ReadCall, ReadingFor } from './answer.js';
-import { type CallOutcome, reconcileCall, type Running, runCall } from './tool-calls.js';
+import { type CallOutcome, type Running, reconcileCall, runCall } from './tool-calls.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
 
 /** A result that came back after its turn had gone on without it. */
@@ -145,7 +145,10 @@ export class ToolWork {
   }
 
   private failUnrun(record: CallRecord): void {
-    this.scope.records.journal.advance(record.callId, 'call.failed', { output: record.output, settledAt: record.preparedAt });
+    this.scope.records.journal.advance(record.callId, 'call.failed', {
+      output: record.output,
+      settledAt: record.preparedAt,
+    });
   }
 
   /** Calls of a faulty or a last answer are answered and never run. */
@@ -331,7 +334,8 @@ export class ToolWork {
       sessionId,
       deps: this.foreign.deps,
       note: (value) => this.note(call.callId, toJson(value, 'note')),
-      progress: (value) => scope.announce({ type: 'progress', callId: call.callId, value: toJson(value, 'progress') }, false),
+      progress: (value) =>
+        scope.announce({ type: 'progress', callId: call.callId, value: toJson(value, 'progress') }, false),
     };
   }
 

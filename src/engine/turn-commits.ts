@@ -67,7 +67,9 @@ export class TurnCommits {
         return;
       } catch (thrown) {
         const error =
-          thrown instanceof TurnError ? thrown : new TurnError('TURN_STORE_FAILED', messageOf(thrown), { cause: thrown });
+          thrown instanceof TurnError
+            ? thrown
+            : new TurnError('TURN_STORE_FAILED', messageOf(thrown), { cause: thrown });
         if (error.code !== 'TURN_STORE_FAILED' || this.givenUp) throw error;
         this.listener.failed(error);
         await this.pause(waitMs);

@@ -3,14 +3,14 @@
  * order and never another. Must not know models, tools or storage: effects are in model-work.ts and tool-work.ts,
  * commits in turn-commits.ts, and the chart decides.
  */
-import { CHECKPOINT_DEBOUNCE_MS, type Limits, type TurnEvent as ChartEvent } from '../../machines/index.js';
+import { CHECKPOINT_DEBOUNCE_MS, type TurnEvent as ChartEvent, type Limits } from '../../machines/index.js';
 import { encodeCheckpoint } from '../core/checkpoint.js';
 import { HardIdleTimeout, TurnError } from '../core/errors.js';
 import type { EventBody, TurnRest } from '../core/events.js';
 import { equalJson } from '../core/json.js';
 import type { Lease } from '../core/ports.js';
 import type { Checkpoint, Head, InboxRecord, OutcomeStatus } from '../core/records.js';
-import { keepsDeadlines, phaseOf, type Plan, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
+import { keepsDeadlines, type Plan, phaseOf, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
 import { announcementsOf, callEvent } from './announcements.js';
 import type { ReadCall } from './answer.js';
 import type { CommitParts, HeadWriter } from './head-writer.js';
@@ -42,8 +42,6 @@ export interface DriverStart {
   readonly attended: boolean;
   /** The recovery attempt; 0 in the first run. */
   readonly attempt: number;
-  /** It goes on by itself, after a restart. */
-  readonly recovered: boolean;
   /** It was cut off, not parked: the model is told. */
   readonly interrupted: boolean;
   /** Built by recovery before the turn is resumed; a first run builds it in `setup`. */
@@ -79,7 +77,10 @@ export class TurnDriver implements TurnScope {
     this.commits = new TurnCommits(start.writer, start.records, start.lease, {
       clock: start.settings.clock,
       activeBefore: start.writer.head.turnId === start.records.turnId ? start.writer.head.activeMs : 0,
-      listener: { failed: (error) => this.commitFailed(error), durable: (w, messages) => this.announceWritten(w, messages) },
+      listener: {
+        failed: (error) => this.commitFailed(error),
+        durable: (w, messages) => this.announceWritten(w, messages),
+      },
     });
     this.timers = new Timers(start.settings.clock, (id, take) =>
       this.enqueue(async () => {
@@ -123,7 +124,7 @@ export class TurnDriver implements TurnScope {
       turnId: this.turnId,
       context: head.context,
       attended: this.attended,
-      recovered: this.start.recovered,
+      recovered: this.start.interrupted,
       attempt: this.start.attempt,
       usage: this.records.usage,
       modelCalls: this.records.modelCalls,
@@ -142,23 +143,34 @@ export class TurnDriver implements TurnScope {
   }
 
   /** The restore arrow: the saved phase, its effect and its timers; stored moments are kept where the chart says so. */
-  resume(snapshot: TurnSnapshot, stored: Checkpoint['deadlines'], limits: Limits, calls: readonly ReadCall[]): void {
+  resume(
+    snapshot: TurnSnapshot,
+    stored: Checkpoint['deadlines'],
+    limits: Limits,
+    calls: readonly ReadCall[],
+  ): Promise<void> {
     this.current = snapshot;
     if (this.start.foreign !== undefined) this.tools.use(this.start.foreign);
     this.tools.know(calls);
     const kept = keepsDeadlines(snapshot) ? stored : {};
-    this.enqueue(() => this.advance({ type: 'turn.resumed', limits }, kept));
-    const waiting = this.records.inbox.length;
-    if (waiting > 0) this.enqueue(() => this.advance({ type: 'input.arrived', waiting }));
+    return this.mailbox.ask(
+      async () => {
+        await this.advance({ type: 'turn.resumed', limits }, kept);
+        const waiting = this.records.inbox.length;
+        if (waiting > 0) await this.advance({ type: 'input.arrived', waiting });
+      },
+      () => undefined,
+    );
   }
 
   /** Input joins at the next boundary. false: the turn is over, the input starts the next one. */
   accept(input: InboxRecord, attended: boolean): Promise<boolean> {
     return this.mailbox.ask(
       async () => {
-        const inbox = [...this.records.inbox, input];
+        const accepted = { ...input, seq: this.head.revision + 1 };
+        const inbox = [...this.records.inbox, accepted];
         const patch = { waitingInput: this.head.waitingInput + 1 };
-        await this.commits.write(this.records.factsToWrite(), patch, { inbox: { put: [input], remove: [] } });
+        await this.commits.write(this.records.factsToWrite(), patch, { inbox: { put: [accepted], remove: [] } });
         this.records.inbox = inbox;
         this.attended ||= attended;
         await this.advance({ type: 'input.arrived', waiting: inbox.length });
@@ -316,7 +328,8 @@ export class TurnDriver implements TurnScope {
     const phase = phaseOf(snapshot);
     const parked = phase === 'awaitingReview' || (phase === 'awaitingApproval' && this.tools.state === 'needsDecision');
     if (!parked) return null;
-    const until = phase === 'awaitingApproval' && snapshot.context.limits.approvalMs > 0 ? [...deadlines.values()][0] : null;
+    const until =
+      phase === 'awaitingApproval' && snapshot.context.limits.approvalMs > 0 ? [...deadlines.values()][0] : null;
     return { ...this.records.waitingFor(), until: until ?? null };
   }
 
@@ -351,7 +364,8 @@ export class TurnDriver implements TurnScope {
   }
 
   private announceWritten(written: Written, messages: readonly { readonly meta: { readonly id: string } }[]): void {
-    for (const message of messages) this.announce({ type: 'message', ...(message as never as object) } as EventBody, true);
+    for (const message of messages)
+      this.announce({ type: 'message', ...(message as never as object) } as EventBody, true);
     for (const call of written.calls) this.announce(callEvent(call), true);
   }
 

@@ -69,6 +69,11 @@ export class TurnRecords {
     return this.answer === undefined ? [] : this.journal.batch(this.answer.meta.id);
   }
 
+  /** The canonical list, where it is another than the stored one. */
+  adoptList(list: readonly StoredMessage[]): void {
+    this.list = [...list];
+  }
+
   markResumed(attempt: number): void {
     this.resumed = { attempt, at: this.clock.now() };
   }
@@ -166,8 +171,8 @@ export class TurnRecords {
   }
 
   /** Outcomes, notes and dispatches of calls that are on disk already; the transcript stays as it was saved. */
-  factsToWrite(): Written {
-    return this.written(this.journal.changedStored(), {}, {}, false);
+  factsToWrite(needsPerson = false): Written {
+    return this.written(this.journal.changedStored(), {}, {}, needsPerson);
   }
 
   /**

@@ -10,6 +10,7 @@ import type { Notation } from './wording.js';
 
 export interface Arrow {
   readonly id: string;
+  /** A state, an initial dot or an anywhere ring. */
   readonly source: string;
   readonly target: string;
   readonly tone: Tone;
@@ -20,6 +21,8 @@ export interface Arrow {
   readonly back: boolean;
 }
 
+/** The ring that stands for wherever one is inside a state: what leads from a state to a part of it begins there. */
+export const anywhereNodeId = (stateId: string): string => `anywhere in ${stateId}`;
 export const initialNodeId = (stateId: string): string => `initial of ${stateId}`;
 
 /** Leaves and history marks that a state can be left from or entered at. */
@@ -63,10 +66,12 @@ function ranks(chart: Chart): Map<string, number> {
   return rank;
 }
 
+export const isInside = (chart: Chart, inner: string, outer: string): boolean =>
+  lineage(chart, inner).some((state) => state.id === outer);
+
 function isBack(chart: Chart, rank: ReadonlyMap<string, number>, source: string, target: string): boolean {
-  const inside = (inner: string, outer: string) => lineage(chart, inner).some((state) => state.id === outer);
   // Between a state and what is inside it there is no direction.
-  if (inside(target, source) || inside(source, target)) return false;
+  if (isInside(chart, target, source) || isInside(chart, source, target)) return false;
   return (rank.get(target) ?? 0) < (rank.get(source) ?? 0);
 }
 
@@ -92,7 +97,7 @@ export function arrowsOf(chart: Chart, notation: Notation): Arrow[] {
       const before = arrows.get(id);
       arrows.set(id, {
         id,
-        source,
+        source: isInside(chart, target, source) ? anywhereNodeId(source) : source,
         target,
         tone,
         transitions: [...(before?.transitions ?? []), transition],

@@ -22,15 +22,12 @@ export const GENERATED = 'Generated from the machine: change that, not this.';
 
 function tablesPage(chart: Chart, notation: Notation): string {
   const root = rootOf(chart).id;
+  const inner = chart.states.filter((state) => state.id !== root);
   return [
     `# The chart \`${fileName(chart)}\` in tables`,
     `<!-- ${GENERATED} -->`,
     ...(chart.description === null ? [] : [chart.description]),
-    '## States',
-    phaseTable(
-      chart,
-      chart.states.filter((state) => state.id !== root),
-    ),
+    ...(inner.length === 0 ? [] : ['## States', phaseTable(chart, inner)]),
     '## Transitions',
     'One line for each. Where an event has several, the first whose guard passes is taken.',
     transitionTable(chart, notation),

@@ -76,7 +76,8 @@ function targetText(chart: Chart, transition: ChartTransition): string {
 /** A transition that has no edge of its own, on one line. */
 function innerLine(transition: ChartTransition, notation: Notation): Row {
   const guard = transition.guard === null ? '' : `[${transition.guard}]`;
-  const again = transition.targets.length === 0 ? '' : 're-enters';
+  const nothing = transition.targets.length === 0 && transition.actions.length === 0;
+  const again = nothing ? 'ignored' : transition.targets.length === 0 ? '' : 're-enters';
   const rest = [guard, again, actionsText(transition.actions, notation)].filter((part) => part !== '').join(' ');
   const pieces = [
     ...triggerPieces(transition.trigger),

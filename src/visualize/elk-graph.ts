@@ -2,7 +2,7 @@
  * Owns the graph that the layout engine is given: sizes, nesting, edges with room for their labels, and its options.
  * Must not know how the engine is run, nor what the picture looks like.
  */
-import { type Arrow, initialNodeId } from './arrows.js';
+import { type Arrow, anywhereNodeId, initialNodeId } from './arrows.js';
 import { type Chart, type ChartState, rootOf, stateOf } from './chart.js';
 import { type BoxContent, TITLE_HEIGHT } from './contents.js';
 import { blockHeight, blockWidth, type Row } from './rows.js';
@@ -46,7 +46,7 @@ export const LABEL_PADDING_Y = 2;
 export const RULE_GAP = 5;
 const BOX_PADDING_BOTTOM = 7;
 const TITLE_TO_BADGES = 14;
-const INITIAL_SIZE = 12;
+const DOT_SIZE = 12;
 const HISTORY_SIZE = 30;
 const CHILD_MARGIN = 18;
 
@@ -85,15 +85,16 @@ function boxSize(content: BoxContent): { width: number; height: number } {
   };
 }
 
-function nodeOf(chart: Chart, state: ChartState, contents: Contents): ElkNode {
+function nodeOf(chart: Chart, state: ChartState, contents: Contents, arrows: readonly Arrow[]): ElkNode {
   if (state.type === 'history') return { id: state.id, width: HISTORY_SIZE, height: HISTORY_SIZE };
   const content = contents.get(state.id);
   if (content === undefined) throw new TypeError(`no content for ${state.id}`);
   const size = boxSize(content);
   if (state.children.length === 0) return { id: state.id, ...size };
-  const children = state.children.map((child) => nodeOf(chart, stateOf(chart, child), contents));
-  if (state.initial !== null) {
-    children.unshift({ id: initialNodeId(state.id), width: INITIAL_SIZE, height: INITIAL_SIZE });
+  const children = state.children.map((child) => nodeOf(chart, stateOf(chart, child), contents, arrows));
+  // Both stand inside their state, and are there only when an arrow begins at them.
+  for (const id of [initialNodeId(state.id), anywhereNodeId(state.id)]) {
+    if (arrows.some((arrow) => arrow.source === id)) children.unshift({ id, width: DOT_SIZE, height: DOT_SIZE });
   }
   return {
     id: state.id,
@@ -133,7 +134,7 @@ export function elkGraph(chart: Chart, contents: Contents, arrows: readonly Arro
       'elk.json.edgeCoords': 'ROOT',
       'elk.padding': '[top=12,left=12,bottom=12,right=12]',
     },
-    children: [nodeOf(chart, rootOf(chart), contents)],
+    children: [nodeOf(chart, rootOf(chart), contents, arrows)],
     edges: arrows.map(edgeOf),
   };
 }

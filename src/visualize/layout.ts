@@ -3,7 +3,7 @@
  * Must not know colours or markup. The engine (elkjs, an optional peer of over a megabyte) is loaded here, only when
  * a picture is asked for.
  */
-import { type Arrow, arrowsOf, initialNodeId } from './arrows.js';
+import { type Arrow, anywhereNodeId, arrowsOf, initialNodeId } from './arrows.js';
 import type { Chart, ChartState } from './chart.js';
 import { type BoxContent, boxContent } from './contents.js';
 import { type ElkEdge, type ElkNode, elkGraph } from './elk-graph.js';
@@ -38,6 +38,7 @@ export interface ChartLayout {
   /** Outer states before the ones inside them. */
   readonly states: readonly PlacedState[];
   readonly initials: readonly Box[];
+  readonly rings: readonly Box[];
   readonly arrows: readonly PlacedArrow[];
 }
 
@@ -104,6 +105,7 @@ export async function layoutChart(chart: Chart, notation: Notation): Promise<Cha
       content: contents.get(state.id) as BoxContent,
     })),
     initials: chart.states.flatMap((state) => boxes.get(initialNodeId(state.id)) ?? []),
+    rings: chart.states.flatMap((state) => boxes.get(anywhereNodeId(state.id)) ?? []),
     arrows: arrows.map((arrow) => placedArrow(arrow, edges.get(arrow.id))),
   };
 }

@@ -2,6 +2,7 @@
  * Owns the lines below a picture that say how to read it; they name only what the picture has.
  * Must not know where states stand.
  */
+import { isInside } from './arrows.js';
 import { type Chart, type ChartTransition, isEdge } from './chart.js';
 import { toneOf } from './contents.js';
 import type { Box } from './layout.js';
@@ -53,11 +54,11 @@ const sign = (piece: Piece, text: string): Item => ({
   row: rowOf([piece, { kind: 'text', text, role: 'muted' }], ROW_HEIGHT),
 });
 
-const dot: Item = {
+const disc = (className: string, r: number, text: string): Item => ({
   markWidth: 12,
-  mark: (x, middle) => `<circle class="dot" cx="${round(x + 6)}" cy="${round(middle)}" r="6"/>`,
-  row: words('starts here'),
-};
+  mark: (x, middle) => `<circle class="${className}" cx="${round(x + 6)}" cy="${round(middle)}" r="${r}"/>`,
+  row: words(text),
+});
 
 const history = (words_: string, mark: string): Item => ({
   markWidth: 20,
@@ -68,7 +69,10 @@ const history = (words_: string, mark: string): Item => ({
 });
 
 function stateItems(chart: Chart): Item[] {
-  const items: Item[] = [dot];
+  const items: Item[] = [];
+  if (chart.states.some((state) => state.initial !== null)) items.push(disc('dot', 6, 'starts here'));
+  const inward = ({ source, targets }: ChartTransition) => targets.some((target) => isInside(chart, target, source));
+  if (chart.transitions.filter(isEdge).some(inward)) items.push(disc('ring', 5, 'from anywhere in the box'));
   const has = (test: (state: Chart['states'][number]) => boolean) => chart.states.some(test);
   if (has((s) => s.transient)) items.push(shape('box transient', 'transient: never rested in'));
   if (has((s) => s.type === 'final')) items.push(shape('box final', 'final', 'box inner'));

@@ -101,9 +101,14 @@ class Writer {
       if (state.type === 'parallel' && k > 0) this.lines.push(`${pad}--`);
       this.state(stateOf(this.#chart, id), depth);
     });
+    this.edges(state.id, depth);
+  }
+
+  /** The arrows that stand in the block of a state; in none where an end of them is the root itself. */
+  edges(home: string | null, depth: number): void {
     for (const transition of this.#chart.transitions.filter(isEdge)) {
       for (const target of transition.targets) {
-        if (this.#home(transition.source, target) === state.id) this.#edge(transition, target, pad);
+        if (this.#home(transition.source, target) === home) this.#edge(transition, target, INDENT.repeat(depth));
       }
     }
   }
@@ -115,18 +120,17 @@ class Writer {
     );
   }
 
-  /** The innermost state around both ends, where mermaid wants the arrow to stand. */
-  #home(source: string, target: string): string {
+  /** The innermost state around both ends: mermaid takes an arrow in the block of one of its own ends for a cycle. */
+  #home(source: string, target: string): string | null {
     const around = lineage(this.#chart, target).map((state) => state.id);
-    const both = lineage(this.#chart, source).find(
-      (state) => state.id !== source && around.includes(state.id) && state.id !== target,
-    );
-    return (both ?? rootOf(this.#chart)).id;
+    const both = lineage(this.#chart, source).find(({ id }) => id !== source && id !== target && around.includes(id));
+    return both?.id ?? null;
   }
 }
 
 export function mermaidOf(chart: Chart): string {
   const writer = new Writer(chart);
-  writer.children(rootOf(chart), 1);
+  writer.state(rootOf(chart), 1);
+  writer.edges(null, 1);
   return `${writer.lines.join('\n')}\n`;
 }

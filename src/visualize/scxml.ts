@@ -75,13 +75,19 @@ function stateLines(chart: Chart, state: ChartState, pad: string): string[] {
     ...start,
     ...block('onentry', [...sends, ...actionLines(state.entry, `${inner}  `)], inner),
     ...block('onexit', [...cancels, ...actionLines(state.exit, `${inner}  `)], inner),
-    ...state.invokes.map((name) => `${inner}<invoke${attributes({ src: name })}/>`),
+    ...state.invokes.map((name) => `${inner}<invoke${attributes(invokeParts(name))}/>`),
     ...own.flatMap((transition) => transitionLines(transition, inner)),
     ...state.children.flatMap((child) => stateLines(chart, stateOf(chart, child), inner)),
   ];
   const element = state.type === 'parallel' || state.type === 'final' ? state.type : 'state';
   if (lines.length === 0) return [`${pad}<${element}${attributes({ id })}/>`];
   return [`${pad}<${element}${attributes({ id })}>`, ...lines, `${pad}</${element}>`];
+}
+
+/** An invoke is written as `id (source)`, or only by its source where nobody gave it an id. */
+function invokeParts(name: string): { id: string; src: string } {
+  const [, id = name, src = name] = /^(.*) \((.*)\)$/.exec(name) ?? [];
+  return { id, src };
 }
 
 function initialLines(initial: NonNullable<ChartState['initial']>, pad: string): string[] {

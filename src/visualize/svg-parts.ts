@@ -37,6 +37,12 @@ export function escapeXml(text: string): string {
   );
 }
 
+export const tooltip = (text: string): string => `<title>${escapeXml(text)}</title>`;
+
+export function inset(box: Box, by: number): Box {
+  return { x: box.x + by, y: box.y + by, width: box.width - 2 * by, height: box.height - 2 * by };
+}
+
 export function rect(box: Box, className: string, radius: number): string {
   const { x, y, width, height } = box;
   return `<rect class="${className}" x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="${radius}"/>`;

@@ -3,7 +3,7 @@
  * Must not know positions. Plain classes and no CSS variables: not every program that shows an SVG knows those.
  */
 
-interface Palette {
+export interface Palette {
   readonly page: string;
   readonly group: string;
   readonly box: string;
@@ -20,7 +20,7 @@ interface Palette {
   readonly idle: { readonly fill: string; readonly line: string; readonly ink: string };
 }
 
-const LIGHT: Palette = {
+export const LIGHT: Palette = {
   page: '#ffffff',
   group: '#f8fafc',
   box: '#ffffff',
@@ -30,14 +30,14 @@ const LIGHT: Palette = {
   muted: '#526077',
   finalBox: '#e2e8f0',
   transientBox: '#f5f3ff',
-  tones: { event: '#334155', time: '#b45309', always: '#6d28d9', done: '#0369a1', error: '#b91c1c' },
+  tones: { event: '#334155', time: '#a34708', always: '#6d28d9', done: '#0369a1', error: '#b91c1c' },
   onTone: '#ffffff',
   forced: { fill: '#166534', ink: '#ffffff' },
   debounced: { fill: '#f0fdf4', line: '#16a34a', ink: '#166534' },
   idle: { fill: '#fef3c7', line: '#d97706', ink: '#854d0e' },
 };
 
-const DARK: Palette = {
+export const DARK: Palette = {
   page: '#0d1117',
   group: '#131a26',
   box: '#1c2636',
@@ -65,11 +65,13 @@ function rules(p: Palette): string[] {
   return [
     `.page{fill:${p.page}}`,
     `.group{fill:${p.group};stroke:${p.line}}`,
+    `.plate{fill:${p.group}}`,
     `.box{fill:${p.box};stroke:${p.line}}`,
     `.box.final{fill:${p.finalBox}}`,
     `.box.transient{fill:${p.transientBox};stroke:${p.tones.always}}`,
     `.rule{stroke:${p.faint}}`,
     `.dot{fill:${p.ink}}`,
+    `.ring{fill:${p.group};stroke:${p.ink}}`,
     `text{fill:${p.ink}}`,
     `text.muted,text.note{fill:${p.muted}}`,
     `text.effect{fill:${p.tones.done}}`,
@@ -100,6 +102,7 @@ const FORM = [
   'text.digit{font-size:9px;font-weight:bold;text-anchor:middle}',
   'text.onBadge{font-size:9px;font-weight:bold}',
   '.group,.box{stroke-width:1.3}',
+  '.ring{stroke-width:2.5}',
   '.box.inner{fill:none;stroke-width:1}',
   '.region{stroke-dasharray:6 4}',
   '.transient{stroke-dasharray:5 3}',

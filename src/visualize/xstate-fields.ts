@@ -175,7 +175,7 @@ function stateFrom(node: Node): ChartState {
     parent: node.parent?.id ?? null,
     children: children.map((child) => child.id),
     type: node.type,
-    history: node.history === false ? null : node.history,
+    history: node.type === 'history' ? node.history || 'shallow' : null,
     transient: (node.always ?? []).some((transition) => transition.guard === undefined),
     tags: [...node.tags],
     description: node.description ?? null,

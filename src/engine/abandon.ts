@@ -1,0 +1,62 @@
+/**
+ * Owns what it means that a turn is abandoned. Must not know which gate said so.
+ */
+import { TurnError } from '../core/errors.js';
+import type { Lease } from '../core/ports.js';
+import type { Head } from '../core/records.js';
+import type { HeadWriter } from './head-writer.js';
+import type { Roster } from './roster.js';
+import { TurnRecords, type Written } from './turn-records.js';
+
+/**
+ * Abandoned is not a phase: only the head says so. The checkpoint stays, a person may still resume the turn until
+ * another one starts; its doubts are listed.
+ */
+export async function abandon(
+  roster: Roster,
+  writer: HeadWriter,
+  lease: Lease | null,
+  { gate, reason }: { readonly gate: string; readonly reason: string },
+): Promise<void> {
+  const { settings } = roster;
+  const { head } = writer;
+  const at = settings.clock.now();
+  const turnId = head.turnId as string;
+  const outcome = { status: 'abandoned', reason, text: '', usage: head.usage } as const;
+  const patch: Partial<Head> = {
+    inProgress: false,
+    waiting: null,
+    ended: { kind: 'abandoned', gate, reason, at },
+    outcomesDue:
+      settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue.filter((id) => id !== turnId), turnId],
+  };
+  const record = {
+    ...outcome,
+    turnId,
+    context: head.context,
+    startedAt: head.startedAt ?? at,
+    modelCalls: head.modelCalls,
+    endedAt: at,
+  };
+  const doubts = await doubtsOf(roster, head);
+  await writer.write(writer.next({ ...doubts?.patch, ...patch }, { ...doubts?.parts, outcomes: [record] }, lease));
+  roster.announce({ type: 'outcome', outcome }, { sessionId: head.sessionId, turnId }, true);
+  roster.handles.rested(turnId, outcome);
+}
+
+/** Calls that were under way are in doubt now, and listed for a person - where the journal can still be read. */
+async function doubtsOf(
+  { store, settings }: Roster,
+  head: Head,
+): Promise<Pick<Written, 'patch' | 'parts'> | undefined> {
+  try {
+    const session = await store.load(head.sessionId);
+    if (session === undefined) return undefined;
+    const records = new TurnRecords(head.turnId as string, session, settings);
+    records.journal.loseDispatched('crash');
+    return records.factsToWrite(true);
+  } catch (thrown) {
+    if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
+    throw thrown;
+  }
+}

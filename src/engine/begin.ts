@@ -1,0 +1,113 @@
+/**
+ * Owns how a turn begins: the session is loaded, its history repaired, what an abandoned turn left is closed, and
+ * input, snapshot and marker become durable in one commit. Must not know why it begins now.
+ */
+import { UNATTENDED_LIMITS } from '../../machines/index.js';
+import { turnIdOf } from '../core/ids.js';
+import type { StoredMessage } from '../core/messages.js';
+import type { Lease, SessionRecords } from '../core/ports.js';
+import type { Head, InboxRecord } from '../core/records.js';
+import { firstStep } from '../core/step.js';
+import { openAnswer } from '../core/transcript.js';
+import { type CommitParts, HeadWriter, newHead } from './head-writer.js';
+import { resolveLimits, type Settings } from './options.js';
+import type { Roster } from './roster.js';
+import { TurnDriver } from './turn-driver.js';
+import { TurnRecords } from './turn-records.js';
+
+export interface BeginWith {
+  readonly sessionId: string;
+  readonly lease: Lease;
+  /** Input that is in the inbox already, oldest first. */
+  readonly waiting: readonly InboxRecord[];
+  /** Input that is accepted by this very commit. */
+  readonly fresh: InboxRecord | undefined;
+  readonly attended: boolean;
+}
+
+/** Throws what the store throws; then nothing was written, and the caller gives the route back. */
+export async function beginTurn(roster: Roster, begin: BeginWith): Promise<TurnDriver> {
+  const { settings, store } = roster;
+  const first = (begin.waiting[0] ?? begin.fresh) as InboxRecord;
+  const loaded =
+    (await store.load(begin.sessionId)) ?? emptySession(newHead(begin.sessionId, settings.agent, first.routeKey));
+  const abandoned = closeAbandoned(loaded, settings);
+  const turnId = loaded.head.nextTurnId ?? first.turnId;
+  const reviews = [...loaded.reviews, ...(abandoned.parts.reviews?.put ?? [])];
+  const records = new TurnRecords(turnId, { ...loaded, inbox: begin.waiting, reviews }, settings);
+  records.adoptList(abandoned.messages);
+  records.joinInput();
+  const { fresh } = begin;
+  if (fresh !== undefined) {
+    const meta = { id: fresh.messageId, at: fresh.acceptedAt };
+    records.append({ role: 'user', content: fresh.content }, 'input', meta);
+  }
+  // With the input behind it, no answer is open any more: whatever is left without a result gets one.
+  records.repair();
+  const driver = new TurnDriver({
+    settings,
+    host: roster,
+    writer: new HeadWriter(store, settings.clock, loaded.head),
+    records,
+    lease: begin.lease,
+    attended: begin.attended,
+    attempt: 0,
+    interrupted: false,
+  });
+  const plan = firstStep(settings.machine, {
+    turnId,
+    limits: resolveLimits(settings.limits ?? {}, first.limits, begin.attended),
+  });
+  const seen = fresh === undefined ? {} : { seen: [{ messageId: fresh.messageId, turnId }] };
+  await driver.begin(plan, startOf(turnId, first, settings.clock.now()), { ...abandoned.parts, ...seen });
+  roster.enlist(driver, begin.attended);
+  return driver;
+}
+
+function startOf(turnId: string, first: InboxRecord, now: number): Partial<Head> {
+  return {
+    turnId,
+    inProgress: true,
+    handedOver: false,
+    waiting: null,
+    ended: null,
+    context: first.context,
+    limits: first.limits,
+    routeKey: first.routeKey,
+    startedAt: now,
+    lastProgressAt: now,
+    attempts: 0,
+    recoveries: 0,
+    activeMs: 0,
+    nextTurnId: null,
+    waitingInput: 0,
+  };
+}
+
+const emptySession = (head: Head): SessionRecords => ({
+  head,
+  messages: [],
+  checkpoint: null,
+  calls: [],
+  inbox: [],
+  reviews: [],
+});
+
+/** An abandoned turn stays as it was until another begins: now its calls are paired and its doubts stay listed. */
+function closeAbandoned(
+  session: SessionRecords,
+  settings: Settings,
+): { readonly messages: readonly StoredMessage[]; readonly parts: Pick<CommitParts, 'calls' | 'reviews'> } {
+  const { head, messages } = session;
+  if (head.turnId === null || openAnswer(messages) === undefined) return { messages, parts: {} };
+  const old = new TurnRecords(head.turnId, session, settings);
+  old.closeBatch(settings.limits?.outputBytes ?? UNATTENDED_LIMITS.outputBytes, 'crash');
+  const { calls, reviews } = old.checkpointToWrite(head, true).parts;
+  return {
+    messages: old.messages,
+    parts: { ...(calls === undefined ? {} : { calls }), ...(reviews === undefined ? {} : { reviews }) },
+  };
+}
+
+/** A turn id that is promised before its turn begins. */
+export const nextTurnId = (settings: Settings, sessionId: string): string => turnIdOf(sessionId, settings.ids());

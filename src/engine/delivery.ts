@@ -1,0 +1,74 @@
+/**
+ * Owns the delivery of outcomes to `onOutcome`: at least once across crashes. The head names what is due and keeps
+ * the marker until it is taken. Must not know how turns end.
+ */
+import { messageOf } from '../core/errors.js';
+import { sessionOfTurn } from '../core/ids.js';
+import type { OutcomeRecord } from '../core/records.js';
+import { buildForeignInTime } from './foreign.js';
+import { HeadWriter } from './head-writer.js';
+import type { TurnInfo } from './options.js';
+import { fromRecord } from './outcome.js';
+import type { Roster } from './roster.js';
+
+export class Delivery {
+  private readonly roster: Roster;
+  /** One delivery of an outcome at a time: a second `recover()` does not call `onOutcome` again meanwhile. */
+  private readonly underWay = new Set<string>();
+
+  constructor(roster: Roster) {
+    this.roster = roster;
+  }
+
+  async deliver(turnId: string): Promise<void> {
+    const { onOutcome } = this.roster.settings;
+    const sessionId = sessionOfTurn(turnId);
+    if (onOutcome === undefined || sessionId === undefined || this.underWay.has(turnId)) return;
+    this.underWay.add(turnId);
+    try {
+      const record = await this.roster.store.outcome(turnId);
+      if (record === undefined || (await this.hand(record, sessionId))) await this.taken(sessionId, turnId);
+    } finally {
+      this.underWay.delete(turnId);
+    }
+  }
+
+  /** false: it stays due, and the next `recover()` tries again. */
+  private async hand(record: OutcomeRecord, sessionId: string): Promise<boolean> {
+    const { settings } = this.roster;
+    const turn: TurnInfo = {
+      agent: settings.agent,
+      sessionId,
+      turnId: record.turnId,
+      context: record.context,
+      attended: false,
+      recovered: false,
+      attempt: 0,
+      usage: record.usage,
+      modelCalls: record.modelCalls,
+      startedAt: record.startedAt,
+    };
+    try {
+      const { deps } = await buildForeignInTime(settings, turn);
+      await settings.onOutcome?.(fromRecord(record), turn, deps);
+      return true;
+    } catch (thrown) {
+      const undelivered = { type: 'outcomeUndelivered', reason: messageOf(thrown) } as const;
+      this.roster.announce(undelivered, { sessionId, turnId: record.turnId }, false);
+      return false;
+    }
+  }
+
+  private async taken(sessionId: string, turnId: string): Promise<void> {
+    const { roster } = this;
+    await roster.sessions.run(sessionId, async () => {
+      const without = (due: readonly string[]): readonly string[] => due.filter((id) => id !== turnId);
+      const driver = roster.driverOf(sessionId);
+      if (await driver?.amendHead((head) => ({ outcomesDue: without(head.outcomesDue) }))) return;
+      const head = await roster.store.head(sessionId);
+      if (head === undefined || !head.outcomesDue.includes(turnId)) return;
+      const writer = new HeadWriter(roster.store, roster.settings.clock, head);
+      await writer.write(writer.next({ outcomesDue: without(head.outcomesDue) }, {}, null));
+    });
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * Owns one walk of one interrupted turn through the gates. The chart decides; this finds the facts and carries out
+ * what the chart asks for. Must not know how sessions are found or how a resumed turn runs.
+ */
+import type { RecoveryFacts } from '../../machines/index.js';
+import { openDoubts } from '../core/batch.js';
+import { decodeCheckpoint } from '../core/checkpoint.js';
+import { messageOf, TurnError } from '../core/errors.js';
+import type { InterruptedEventType } from '../core/events.js';
+import { firstGate, type GateStep, nextGate } from '../core/gates.js';
+import { isSettled } from '../core/journal.js';
+import type { Lease, SessionRecords } from '../core/ports.js';
+import type { CallRecord, Checkpoint, Head } from '../core/records.js';
+import type { TurnSnapshot } from '../core/step.js';
+import type { Tool, ToolContext } from '../core/tools.js';
+import { abandon } from './abandon.js';
+import { type ReadCall, rereadCall } from './answer.js';
+import { buildForeignInTime } from './foreign.js';
+import { HeadWriter } from './head-writer.js';
+import { resolveLimits, type TurnInfo } from './options.js';
+import type { Answer, Asked } from './recovery.js';
+import type { Roster } from './roster.js';
+import { TurnDriver } from './turn-driver.js';
+import { TurnRecords } from './turn-records.js';
+import type { Foreign } from './turn-scope.js';
+
+/** Everything a resumed turn needs, before it is resumed. */
+interface Interrupted {
+  readonly session: SessionRecords;
+  readonly snapshot: TurnSnapshot;
+  readonly deadlines: Checkpoint['deadlines'];
+}
+
+type Announce = (type: InterruptedEventType, gate: string, reason: string) => void;
+
+export class GateWalk {
+  private readonly roster: Roster;
+  private readonly writer: HeadWriter;
+  private readonly lease: Lease | undefined;
+  private readonly asked: Asked;
+  private readonly facts: RecoveryFacts;
+  private readonly wasParked: boolean;
+  private interrupted: Interrupted | undefined;
+  private foreign: Foreign | undefined;
+  private records: TurnRecords | undefined;
+  private calls: readonly ReadCall[] = [];
+
+  constructor(roster: Roster, head: Head, lease: Lease | undefined, asked: Asked, turnId: string | undefined) {
+    this.roster = roster;
+    this.lease = lease;
+    this.asked = asked;
+    this.writer = new HeadWriter(roster.store, roster.settings.clock, head);
+    this.wasParked = head.waiting !== null;
+    // An abandoned turn is not in progress, but a person may still ask for it until another turn starts.
+    const revivable = asked.byPerson && head.ended?.kind === 'abandoned';
+    this.facts = {
+      policy: { ...roster.settings.policy, enabled: roster.settings.policy.enabled || asked.byInput === true },
+      byPerson: asked.byPerson,
+      owned: lease === undefined,
+      current: (head.inProgress || revivable) && (turnId === undefined || head.turnId === turnId),
+      outcomeDue: head.outcomesDue.length > 0,
+      waiting: head.waiting,
+      handedOver: head.handedOver,
+      lastProgressAt: head.lastProgressAt,
+      now: roster.settings.clock.now(),
+      attempts: head.attempts,
+      recoveries: head.recoveries,
+    };
+  }
+
+  async run(announce: Announce): Promise<Answer> {
+    let step = firstGate(this.facts);
+    while (step.kind === 'do') {
+      const next = await this.perform(step, announce);
+      if (next.kind === 'hold') return this.hold(next, announce);
+      step = next;
+    }
+    return this.conclude(step, announce);
+  }
+
+  private async perform({ effect, gates }: GateStep & { kind: 'do' }, announce: Announce): Promise<GateStep | Hold> {
+    if (effect === 'countAttempt') {
+      await this.countAttempt();
+      announce('interrupted_turn_resuming', 'attempt', `attempt ${this.head.attempts}`);
+      return nextGate(gates, { type: 'attempt.committed' });
+    }
+    if (effect === 'decodeCheckpoint') {
+      const reason = await this.decode();
+      return reason === undefined
+        ? nextGate(gates, { type: 'checkpoint.decoded' })
+        : nextGate(gates, { type: 'checkpoint.unreadable', reason });
+    }
+    const hold = await this.prepare();
+    if (hold !== undefined) return hold;
+    const doubts = openDoubts(this.records?.batch ?? []);
+    const unreconcilable = doubts.filter((call) => this.toolOf(call.callId)?.reconcile === undefined).length;
+    return nextGate(gates, { type: 'doubts.found', unreconcilable });
+  }
+
+  private get head(): Head {
+    return this.writer.head;
+  }
+
+  /** I4: durable before anything heavy or foreign runs. A turn that was handed over spends nothing. */
+  private async countAttempt(): Promise<void> {
+    const { head } = this;
+    const counted = { attempts: head.attempts + 1, recoveries: head.recoveries + 1 };
+    const patch: Partial<Head> = {
+      inProgress: true,
+      ended: null,
+      handedOver: false,
+      ...(head.handedOver ? {} : counted),
+    };
+    await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));
+  }
+
+  /** The reason why not, where the checkpoint cannot be read. */
+  private async decode(): Promise<string | undefined> {
+    const { store, settings } = this.roster;
+    try {
+      const session = await store.load(this.head.sessionId);
+      if (session === undefined) return 'the session has no records';
+      const decoded = decodeCheckpoint(settings.machine, session.checkpoint, settings.migrate);
+      if (!decoded.ok) return decoded.reason;
+      if (decoded.snapshot.context.turnId !== this.head.turnId) return 'the checkpoint is of another turn';
+      this.interrupted = { session, snapshot: decoded.snapshot, deadlines: decoded.deadlines };
+      return undefined;
+    } catch (thrown) {
+      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return thrown.message;
+      throw thrown;
+    }
+  }
+
+  /** Dependencies, tools, and the calls of the batch as this process sees them. */
+  private async prepare(): Promise<Hold | undefined> {
+    const { settings } = this.roster;
+    const { session } = this.interrupted as Interrupted;
+    const records = new TurnRecords(this.head.turnId as string, session, settings);
+    records.repair();
+    records.journal.loseDispatched('crash');
+    this.records = records;
+    try {
+      this.foreign = await buildForeignInTime(settings, this.info());
+    } catch (thrown) {
+      return { kind: 'hold', gate: 'dependencies', reason: messageOf(thrown), spent: true };
+    }
+    const open = records.batch.filter((call) => !isSettled(call));
+    const calls: ReadCall[] = [];
+    for (const record of open) {
+      const call = await rereadCall(record, this.foreign.tools, {
+        reviews: records.reviews.values(),
+        attended: this.attended,
+        context: (call) => this.toolContext(call),
+      });
+      // A tool that is gone after a deploy: nobody guesses what its call may have done.
+      if (call === undefined)
+        return { kind: 'hold', gate: 'tool', reason: `there is no tool "${record.toolName}" any more`, spent: false };
+      calls.push(call);
+    }
+    this.calls = calls;
+    return undefined;
+  }
+
+  private async conclude(
+    { verdict, gate, reason }: GateStep & { kind: 'verdict' },
+    announce: Announce,
+  ): Promise<Answer> {
+    const turnId = this.head.turnId ?? '';
+    switch (verdict) {
+      case 'held':
+        announce('interrupted_turn_held', gate, reason);
+        break;
+      case 'abandoned':
+        await abandon(this.roster, this.writer, this.lease as Lease, { gate, reason });
+        announce('interrupted_turn_abandoned', gate, reason);
+        break;
+      case 'resumed':
+      case 'reviewRequired': {
+        const driver = this.resume();
+        const type = verdict === 'resumed' ? 'interrupted_turn_resumed' : 'interrupted_turn_review_required';
+        announce(type, gate, reason);
+        await driver.started;
+        return { verdict, turnId, gate, reason, driver: driver.driver };
+      }
+    }
+    return { verdict, turnId, gate, reason };
+  }
+
+  private async hold({ gate, reason, spent }: Hold, announce: Announce): Promise<Answer> {
+    if (!spent && !this.facts.handedOver) {
+      // Nothing of the turn ran: the attempt is given back.
+      const { attempts, recoveries } = this.facts;
+      await this.writer.write(this.writer.next({ attempts, recoveries }, {}, this.lease as Lease));
+    }
+    announce('interrupted_turn_held', gate, reason);
+    return { verdict: 'held', turnId: this.head.turnId ?? '', gate, reason };
+  }
+
+  private resume(): { readonly driver: TurnDriver; readonly started: Promise<void> } {
+    const { roster, head } = this;
+    const { snapshot, deadlines } = this.interrupted as Interrupted;
+    const records = this.records as TurnRecords;
+    if (!this.wasParked) records.markResumed(head.attempts);
+    const driver = new TurnDriver({
+      settings: roster.settings,
+      host: roster,
+      writer: this.writer,
+      records,
+      lease: this.lease as Lease,
+      attended: this.attended,
+      attempt: head.attempts,
+      interrupted: !this.wasParked,
+      foreign: this.foreign as Foreign,
+    });
+    roster.enlist(driver, false);
+    const limits = resolveLimits(roster.settings.limits ?? {}, head.limits, this.attended);
+    const started = driver.resume(snapshot, deadlines, limits, this.calls);
+    this.asked.behind?.(driver);
+    if (!this.wasParked) {
+      driver.announce({ type: 'deltasDiscarded', afterMessageId: records.messages.at(-1)?.meta.id ?? null }, false);
+    }
+    return { driver, started };
+  }
+
+  /** Given anew by whoever asks; a parked turn keeps that of its own process. */
+  private get attended(): boolean {
+    return this.asked.attended || (this.wasParked && this.roster.isAttended(this.head.turnId ?? ''));
+  }
+
+  private toolOf(callId: string): Tool | undefined {
+    return this.calls.find((call) => call.record.callId === callId)?.tool;
+  }
+
+  private info(): TurnInfo {
+    const { head } = this;
+    return {
+      agent: head.agent,
+      sessionId: head.sessionId,
+      turnId: head.turnId ?? '',
+      context: head.context,
+      attended: this.attended,
+      recovered: !this.wasParked,
+      attempt: head.attempts,
+      usage: head.usage,
+      modelCalls: head.modelCalls,
+      startedAt: head.startedAt ?? 0,
+    };
+  }
+
+  /** For approval functions: they decide, they do not act. */
+  private toolContext({ callId, idempotencyKey }: Pick<CallRecord, 'callId' | 'idempotencyKey'>): ToolContext {
+    const { sessionId, turnId, attended, recovered } = this.info();
+    const noNote = (): Promise<void> => Promise.reject(new TypeError('note() is for execute and reconcile.'));
+    return {
+      signal: new AbortController().signal,
+      idempotencyKey,
+      attended,
+      recovered,
+      callId,
+      turnId,
+      sessionId,
+      deps: this.foreign?.deps,
+      note: noNote,
+      progress: () => undefined,
+    };
+  }
+}
+
+interface Hold {
+  readonly kind: 'hold';
+  readonly gate: string;
+  readonly reason: string;
+  /** Foreign code ran and failed: the attempt counts. */
+  readonly spent: boolean;
+}

@@ -1,0 +1,265 @@
+/**
+ * Owns the one way in: input is checked, de-duplicated and durable before it is acknowledged, and starts a turn,
+ * joins one, or waits (I11). Must not know how turns run or what the gates ask.
+ */
+import { INBOX_MESSAGES, type Limits, OUTCOMES_DUE, RECORD_BYTES } from '../../machines/index.js';
+import { TurnError } from '../core/errors.js';
+import { checkId } from '../core/ids.js';
+import { checkJson, type Json } from '../core/json.js';
+import type { UserPart } from '../core/messages.js';
+import type { Lease } from '../core/ports.js';
+import type { Head, InboxRecord } from '../core/records.js';
+import { beginTurn, nextTurnId } from './begin.js';
+import { HeadWriter, newHead } from './head-writer.js';
+import { checkLimits } from './options.js';
+import { fromRecord } from './outcome.js';
+import type { Recovery } from './recovery.js';
+import type { Roster } from './roster.js';
+import type { TurnDriver } from './turn-driver.js';
+import type { Turn } from './turn-handles.js';
+
+export interface Input<X = Json> {
+  readonly sessionId: string;
+  readonly input: string | readonly UserPart[];
+  /** A person is there now. Never stored: it counts for this process only. */
+  readonly attended: boolean;
+  /** Durable with the turn, given to every callback. Default null. */
+  readonly context?: X;
+  /** The same id again is a duplicate, not a second message. Default: a new one. */
+  readonly messageId?: string;
+  /** What must not run twice at the same time. Default: the session alone. */
+  readonly routeKey?: string;
+  /** For the turn this input starts; `Infinity` and 0 are off. */
+  readonly limits?: Partial<Limits>;
+}
+
+export interface Accepted {
+  readonly accepted: 'started' | 'queued' | 'duplicate';
+  readonly messageId: string;
+  readonly turn: Turn;
+}
+
+interface Checked {
+  readonly sessionId: string;
+  readonly attended: boolean;
+  readonly record: InboxRecord;
+}
+
+export class Intake {
+  private readonly roster: Roster;
+  private readonly recovery: Recovery;
+
+  constructor(roster: Roster, recovery: Recovery) {
+    this.roster = roster;
+    this.recovery = recovery;
+  }
+
+  async send(input: Input): Promise<Accepted> {
+    const checked = this.check(input);
+    return this.roster.sessions.run(checked.sessionId, () => this.accept(checked));
+  }
+
+  /** The same, refused when the session has anything else to do. */
+  async start(input: Input): Promise<Turn> {
+    const checked = this.check(input);
+    return this.roster.sessions.run(checked.sessionId, async () => {
+      const { sessionId } = checked;
+      const head = await this.roster.store.head(sessionId);
+      const busy = this.roster.driverOf(sessionId) !== undefined || head?.inProgress || (head?.waitingInput ?? 0) > 0;
+      const known = await this.known(head, checked.record);
+      if (known !== undefined) return known;
+      if (busy)
+        throw new TurnError('TURN_BUSY', `session "${sessionId}" has a turn in progress; use sendMessage() to join it`);
+      const lease = await this.roster.store.acquire(checked.record.routeKey);
+      if (lease === undefined) {
+        throw new TurnError(
+          'TURN_BUSY',
+          `route "${checked.record.routeKey}" is busy; use sendMessage() to wait for it`,
+        );
+      }
+      const driver = await this.begin(checked, head, lease);
+      return this.roster.handles.of(driver.turnId);
+    });
+  }
+
+  /** Waiting input of an idle session starts the next turn. */
+  async startWaiting(sessionId: string): Promise<void> {
+    await this.roster.sessions.run(sessionId, async () => {
+      if (this.roster.closing || this.roster.driverOf(sessionId) !== undefined) return;
+      const head = await this.roster.store.head(sessionId);
+      if (head === undefined || head.inProgress || head.waitingInput === 0) return;
+      const waiting = await this.roster.store.inbox(sessionId);
+      const routeKey = waiting[0]?.routeKey ?? head.routeKey;
+      const lease = await this.roster.store.acquire(routeKey);
+      if (lease === undefined) {
+        this.roster.waitForRoute(routeKey, () => this.startWaitingLater(sessionId));
+        return;
+      }
+      const attended = this.roster.takePresence(waiting);
+      await this.holding(lease, () =>
+        beginTurn(this.roster, { sessionId, lease, waiting, fresh: undefined, attended }),
+      );
+    });
+  }
+
+  startWaitingLater(sessionId: string): void {
+    this.roster.inBackground({ sessionId, turnId: '' }, () => this.startWaiting(sessionId));
+  }
+
+  private async accept(checked: Checked): Promise<Accepted> {
+    const { sessionId, record, attended } = checked;
+    const { roster } = this;
+    const { messageId } = record;
+    if (roster.closing) throw closingError();
+    let head = await roster.store.head(sessionId);
+    const known = await this.known(head, record);
+    if (known !== undefined) return { accepted: 'duplicate', messageId, turn: known };
+    if ((head?.waitingInput ?? 0) >= INBOX_MESSAGES) {
+      throw new TurnError(
+        'TURN_INBOX_FULL',
+        `session "${sessionId}" has ${INBOX_MESSAGES} messages waiting; send again later`,
+      );
+    }
+    let driver = roster.driverOf(sessionId);
+    if (driver === undefined && head?.inProgress === true && head.waiting === null) {
+      driver = await this.recovery.resumeForInput(sessionId, attended);
+      head = await roster.store.head(sessionId);
+    }
+    if (driver !== undefined) {
+      const joining = { ...record, turnId: driver.turnId };
+      if (await driver.accept(joining, attended)) {
+        if (attended) roster.notePresence(record);
+        return { accepted: 'queued', messageId, turn: roster.handles.of(driver.turnId) };
+      }
+      head = await roster.store.head(sessionId);
+    }
+    if (head?.inProgress === true) return this.queue(checked, head, head.turnId as string);
+    const lease = await roster.store.acquire(record.routeKey);
+    if (lease !== undefined) {
+      const begun = await this.begin(checked, head, lease);
+      return { accepted: 'started', messageId, turn: roster.handles.of(begun.turnId) };
+    }
+    const turnId = head?.nextTurnId ?? record.turnId;
+    const queued = await this.queue(checked, head, turnId, { nextTurnId: turnId });
+    roster.waitForRoute(record.routeKey, () => this.startWaitingLater(sessionId));
+    return queued;
+  }
+
+  private async begin(
+    { sessionId, record, attended }: Checked,
+    head: Head | undefined,
+    lease: Lease,
+  ): Promise<TurnDriver> {
+    return this.holding(lease, async () => {
+      if ((head?.outcomesDue.length ?? 0) >= OUTCOMES_DUE) {
+        throw new TurnError(
+          'TURN_OUTCOMES_DUE',
+          `${OUTCOMES_DUE} outcomes of session "${sessionId}" were not taken by onOutcome`,
+        );
+      }
+      const waiting = (head?.waitingInput ?? 0) > 0 ? await this.roster.store.inbox(sessionId) : [];
+      return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended });
+    });
+  }
+
+  /** The route goes back when what needed it cannot be done. */
+  private async holding<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      await this.roster.giveBack(lease);
+      throw thrown;
+    }
+  }
+
+  private async queue(
+    { sessionId, record, attended }: Checked,
+    head: Head | undefined,
+    turnId: string,
+    patch: Partial<Head> = {},
+  ): Promise<Accepted> {
+    const { settings, store, handles } = this.roster;
+    const known = head ?? newHead(sessionId, settings.agent, record.routeKey);
+    const writer = new HeadWriter(store, settings.clock, known);
+    const input = { ...record, seq: known.revision + 1, turnId };
+    const parts = { inbox: { put: [input], remove: [] } };
+    await writer.write(writer.next({ ...patch, waitingInput: known.waitingInput + 1 }, parts, null));
+    if (attended) this.roster.notePresence(record);
+    return { accepted: 'queued', messageId: record.messageId, turn: handles.of(turnId) };
+  }
+
+  /** The turn a message id belongs to already. */
+  private async known(head: Head | undefined, record: InboxRecord): Promise<Turn | undefined> {
+    if (head === undefined) return undefined;
+    const { settings, store, handles } = this.roster;
+    if (head.agent !== settings.agent) {
+      throw new TypeError(
+        `sessionId: session "${head.sessionId}" belongs to agent "${head.agent}", this engine is "${settings.agent}".`,
+      );
+    }
+    const seen = await store.seen(head.sessionId, record.messageId);
+    if (seen !== undefined) {
+      const outcome = await store.outcome(seen.turnId);
+      const running = head.inProgress && head.turnId === seen.turnId;
+      return outcome === undefined || running
+        ? handles.of(seen.turnId)
+        : handles.ended(seen.turnId, fromRecord(outcome));
+    }
+    const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
+    const twin = waiting.find((input) => input.messageId === record.messageId);
+    return twin === undefined ? undefined : handles.of(twin.turnId);
+  }
+
+  /** @throws {TypeError} names the field and what it has to be; nothing is written. */
+  private check(input: Input): Checked {
+    if (this.roster.closing) throw closingError();
+    if (typeof input !== 'object' || input === null)
+      throw new TypeError('sendMessage needs { sessionId, input, attended }.');
+    checkId(input.sessionId, 'sessionId');
+    if (typeof input.attended !== 'boolean') {
+      throw new TypeError('attended must be true (a person is there now) or false.');
+    }
+    if (input.messageId !== undefined) checkId(input.messageId, 'messageId');
+    if (input.routeKey !== undefined) checkId(input.routeKey, 'routeKey');
+    const context = input.context ?? null;
+    checkJson(context, 'context');
+    const { settings } = this.roster;
+    const record: InboxRecord = {
+      messageId: input.messageId ?? settings.ids(),
+      seq: 0,
+      turnId: nextTurnId(settings, input.sessionId),
+      content: contentOf(input.input),
+      context,
+      acceptedAt: settings.clock.now(),
+      limits: checkLimits(input.limits ?? {}, 'limits'),
+      routeKey: input.routeKey ?? `session ${input.sessionId}`,
+    };
+    if (JSON.stringify(record).length > RECORD_BYTES / 4) {
+      throw new TurnError(
+        'TURN_TOO_LARGE',
+        `input and context are larger than ${RECORD_BYTES / 4} characters; store files elsewhere and send a reference`,
+      );
+    }
+    return { sessionId: input.sessionId, attended: input.attended, record };
+  }
+}
+
+function contentOf(input: Input['input']): readonly UserPart[] {
+  if (typeof input === 'string') {
+    if (input === '') throw new TypeError('input is empty; give the text of the message or its parts.');
+    return [{ type: 'text', text: input.toWellFormed() }];
+  }
+  if (!Array.isArray(input) || input.length === 0) {
+    throw new TypeError('input must be a text or a non-empty array of user parts.');
+  }
+  checkJson(input, 'input');
+  for (const [index, part] of input.entries()) {
+    if (!['text', 'file', 'custom'].includes(part.type)) {
+      throw new TypeError(`input[${index}].type must be 'text', 'file' or 'custom', not ${JSON.stringify(part.type)}.`);
+    }
+  }
+  return input;
+}
+
+const closingError = (): TurnError =>
+  new TurnError('TURN_ENGINE_CLOSING', 'this engine is closing; send again to the next process');

@@ -1,0 +1,152 @@
+/**
+ * Owns what happens to interrupted turns: the gates of recovery.machine.ts, asked under the route lock against the
+ * head re-read there, and what each verdict leads to. Must not know how turns run once they are resumed.
+ */
+import { RECOVERY_CONCURRENCY } from '../../machines/index.js';
+import { messageOf, TurnError } from '../core/errors.js';
+import type { InterruptedEventType } from '../core/events.js';
+import type { Verdict } from '../core/gates.js';
+import type { Head } from '../core/records.js';
+import { GateWalk } from './gate-walk.js';
+import type { Roster } from './roster.js';
+import type { TurnDriver } from './turn-driver.js';
+import type { Turn } from './turn-handles.js';
+
+/** What `recover()` did, by verdict. */
+export interface RecoveryReport {
+  readonly resumed: readonly Turn[];
+  readonly held: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
+  readonly parked: readonly string[];
+  readonly abandoned: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
+}
+
+/** Who asks for a turn to go on. */
+export interface Asked {
+  /** A person decided, settled or said so: gates 4 to 7 do not apply. */
+  readonly byPerson: boolean;
+  readonly attended: boolean;
+  /** Input from live traffic: the switch is for start-up and does not apply. */
+  readonly byInput?: boolean;
+  /** Handed to the driver behind its resume, in the same breath: a parked turn would park again at once. */
+  behind?(driver: TurnDriver): void;
+}
+
+export interface Answer {
+  readonly verdict: Verdict | 'busy';
+  readonly turnId: string;
+  readonly gate: string;
+  readonly reason: string;
+  readonly driver?: TurnDriver;
+}
+
+const AT_START: Asked = { byPerson: false, attended: false };
+
+export class Recovery {
+  private readonly roster: Roster;
+  /** Outcomes of ended turns are delivered by somebody else. */
+  private readonly deliver: (sessionId: string, turnIds: readonly string[]) => Promise<void>;
+
+  constructor(roster: Roster, deliver: (sessionId: string, turnIds: readonly string[]) => Promise<void>) {
+    this.roster = roster;
+    this.deliver = deliver;
+  }
+
+  /** Every marker of this agent gets its verdict; one that fails does not keep the others from theirs (I12). */
+  async recoverAll(concurrency = RECOVERY_CONCURRENCY): Promise<RecoveryReport> {
+    const { store, settings } = this.roster;
+    const answers: Answer[] = [];
+    const markers = [...(await store.markers(settings.agent))];
+    const work = async (): Promise<void> => {
+      for (let marker = markers.shift(); marker !== undefined; marker = markers.shift()) {
+        const { sessionId, turnId } = marker;
+        answers.push(await this.recoverOne(sessionId, turnId));
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    return this.report(answers);
+  }
+
+  /** One session, as at start-up. */
+  async recoverOne(sessionId: string, turnId: string): Promise<Answer> {
+    try {
+      return await this.roster.sessions.run(sessionId, () => this.ask(sessionId, turnId, AT_START));
+    } catch (thrown) {
+      const reason = messageOf(thrown);
+      this.announce('interrupted_turn_held', { sessionId, turnId }, 'store', reason);
+      return { verdict: 'held', turnId, gate: 'store', reason };
+    }
+  }
+
+  /** For input to an interrupted session; only from within the session's own order. */
+  async resumeForInput(sessionId: string, attended: boolean): Promise<TurnDriver | undefined> {
+    return (await this.ask(sessionId, undefined, { byPerson: false, byInput: true, attended })).driver;
+  }
+
+  /** The gates, one after another. Only from within the session's own order. */
+  async ask(sessionId: string, turnId: string | undefined, asked: Asked): Promise<Answer> {
+    const head = await this.readHead(sessionId, turnId ?? '');
+    if (head === undefined)
+      return { verdict: 'superseded', turnId: turnId ?? '', gate: 'identity', reason: 'the session is gone' };
+    if (head.outcomesDue.length > 0) this.deliverLater(head);
+    const owned = this.roster.driverOf(sessionId) !== undefined;
+    const lease = owned ? undefined : await this.roster.store.acquire(head.routeKey);
+    if (lease === undefined && !owned) {
+      this.roster.waitForRoute(head.routeKey, () => this.recoverLater(head));
+      return { verdict: 'busy', turnId: head.turnId ?? '', gate: 'owner', reason: 'its route is busy' };
+    }
+    const walk = new GateWalk(this.roster, head, lease, asked, turnId);
+    let answer: Answer | undefined;
+    try {
+      answer = await walk.run((type, gate, reason) => this.announceWalk(type, head, gate, reason));
+      return answer;
+    } finally {
+      if (lease !== undefined && answer?.driver === undefined) await this.roster.giveBack(lease);
+    }
+  }
+
+  private async readHead(sessionId: string, turnId: string): Promise<Head | undefined> {
+    try {
+      return await this.roster.store.head(sessionId);
+    } catch (thrown) {
+      if (!(thrown instanceof TurnError) || thrown.code !== 'TURN_DAMAGED') throw thrown;
+      // Its bytes are kept aside; at the next start nothing is left to stumble over (I12).
+      await this.roster.store.quarantine(sessionId, thrown.message);
+      this.announce('interrupted_turn_abandoned', { sessionId, turnId }, 'head', thrown.message);
+      return undefined;
+    }
+  }
+
+  private deliverLater(head: Head): void {
+    const turn = { sessionId: head.sessionId, turnId: head.turnId ?? '' };
+    this.roster.inBackground(turn, () => this.deliver(head.sessionId, head.outcomesDue));
+  }
+
+  private recoverLater({ sessionId, turnId }: Head): void {
+    this.roster.inBackground({ sessionId, turnId: turnId ?? '' }, () => this.recoverOne(sessionId, turnId ?? ''));
+  }
+
+  private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {
+    this.announce(type, { sessionId: head.sessionId, turnId: head.turnId ?? '' }, gate, reason);
+  }
+
+  private announce(
+    type: InterruptedEventType,
+    turn: { readonly sessionId: string; readonly turnId: string },
+    gate: string,
+    reason: string,
+  ): void {
+    this.roster.announce({ type, gate, reason }, turn, true);
+  }
+
+  private report(answers: readonly Answer[]): RecoveryReport {
+    const by = (...verdicts: readonly Answer['verdict'][]) =>
+      answers.filter((answer) => verdicts.includes(answer.verdict));
+    const told = ({ turnId, gate, reason }: Answer) => ({ turnId, gate, reason });
+    return {
+      resumed: by('resumed').map((answer) => this.roster.handles.of(answer.turnId)),
+      held: by('held', 'busy').map(told),
+      parked: by('parked', 'reviewRequired').map((answer) => answer.turnId),
+      abandoned: by('abandoned').map(told),
+    };
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Owns the entry point `durable-turn`: what a service imports, and nothing else.
+ * Must not hold code.
+ */
+export {
+  ATTENDED_LIMITS,
+  type Effect,
+  type Limits,
+  type ModelErrorKind,
+  type ModelFault,
+  type TurnMachine,
+  turnMachine,
+  UNATTENDED_LIMITS,
+} from '../machines/index.js';
+export type { Migrate } from './core/checkpoint.js';
+export {
+  DefinitiveFailure,
+  HardIdleTimeout,
+  ModelError,
+  OutcomeUnknown,
+  TurnError,
+  type TurnErrorCode,
+} from './core/errors.js';
+export type { Approval, Review, TurnEvent, TurnOutcome, TurnRest } from './core/events.js';
+export type { Json } from './core/json.js';
+export type {
+  AnswerFacts,
+  ApprovalRequestPart,
+  ApprovalResponsePart,
+  AssistantMessage,
+  AssistantPart,
+  CustomPart,
+  FileData,
+  FilePart,
+  FinishReason,
+  Message,
+  MessageMeta,
+  ProviderOptions,
+  ReasoningFilePart,
+  ReasoningPart,
+  StoredMessage,
+  SystemMessage,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolOutput,
+  ToolResultPart,
+  Usage,
+  UserMessage,
+  UserPart,
+} from './core/messages.js';
+export type {
+  AnswerPart,
+  Model,
+  ModelAnswer,
+  ModelCall,
+  ModelDelta,
+  ModelRequest,
+  ModelSettings,
+  ToolChoice,
+  ToolSpec,
+} from './core/model.js';
+export type { Clock, Commit, Ids, Lease, SessionRecords, TranscriptWrite, TurnStore } from './core/ports.js';
+export type { CallState, DoubtCause, Head, OutcomeStatus, Phase } from './core/records.js';
+export {
+  type ApprovalVerdict,
+  type CallInDoubt,
+  jsonSchema,
+  reportToModel,
+  type Schema,
+  type Settlement,
+  type Tool,
+  type ToolContext,
+  type ToolSet,
+  tool,
+  toolFor,
+} from './core/tools.js';
+export { repairTranscript } from './core/transcript.js';
+export { createTurnEngine, type InterruptedTurn, type Session, type TurnEngine } from './engine/engine.js';
+export type { Accepted, Input } from './engine/intake.js';
+export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';
+export type { SettleBy } from './engine/people.js';
+export type { RecoveryReport } from './engine/recovery.js';
+export type { CancelOptions, Turn } from './engine/turn-handles.js';

@@ -1,0 +1,58 @@
+/**
+ * Owns a clock that moves only when told to: hours of back-off pass in a test without waiting.
+ * Must not know what the timers are for.
+ */
+import type { Clock } from '../core/ports.js';
+
+export interface SimulatedClock extends Clock {
+  /** Moves the time on, firing timers in their order; work they start is let run in between. */
+  advance(ms: number): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** Turns of the event loop given to work between two moments: stores answer in a few. */
+const TURNS = 20;
+
+async function letWorkRun(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** `startAt` is ms since the epoch; default: the moment 1,000,000,000,000. */
+export function simulatedClock(startAt = 1_000_000_000_000): SimulatedClock {
+  let now = startAt;
+  let order = 0;
+  const timers = new Set<Timer>();
+  const nextUntil = (end: number): Timer | undefined => {
+    let next: Timer | undefined;
+    for (const timer of timers) {
+      if (timer.at > end) continue;
+      if (next === undefined || timer.at < next.at || (timer.at === next.at && timer.order < next.order)) next = timer;
+    }
+    return next;
+  };
+  return {
+    now: () => now,
+    after(ms, fire) {
+      order += 1;
+      const timer = { at: now + Math.max(0, ms), order, fire };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    async advance(ms) {
+      const end = now + ms;
+      await letWorkRun();
+      for (let timer = nextUntil(end); timer !== undefined; timer = nextUntil(end)) {
+        now = Math.max(now, timer.at);
+        timers.delete(timer);
+        timer.fire();
+        await letWorkRun();
+      }
+      now = end;
+    },
+  };
+}
