@@ -94,6 +94,8 @@ export type EventBody =
   | { readonly type: 'outcomeUndelivered'; readonly reason: string }
   /** A commit failed; the turn does nothing further until it is durable. */
   | { readonly type: 'storeFailed'; readonly reason: string }
+  /** This process stopped driving the turn: somebody else owns it, or it cannot go on here. */
+  | { readonly type: 'driverLost'; readonly reason: string }
   | { readonly type: InterruptedEventType; readonly gate: string; readonly reason: string };
 
 export type TurnEvent = EventBody & {

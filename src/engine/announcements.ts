@@ -2,8 +2,10 @@
  * Owns which events a step of the chart is worth. Must not know who listens or when they are told.
  */
 import type { Approval, EventBody, Review } from '../core/events.js';
+import type { StoredMessage } from '../core/messages.js';
 import type { CallRecord } from '../core/records.js';
 import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
+import type { Written } from './turn-records.js';
 
 /** What happened in a step, for people: told after its commit. */
 export function announcementsOf(before: TurnSnapshot | null, plan: Plan): readonly EventBody[] {
@@ -22,6 +24,14 @@ export function announcementsOf(before: TurnSnapshot | null, plan: Plan): readon
   if (moved && plan.phase === 'forceStop') events.push({ type: 'stopping', reason: stopping ?? '' });
   if (plan.entered) events.push({ type: 'phase', phase: plan.phase });
   return events;
+}
+
+/** What a commit made durable. */
+export function writtenEvents(written: Written, messages: readonly StoredMessage[]): readonly EventBody[] {
+  return [
+    ...messages.map(({ message, meta }): EventBody => ({ type: 'message', message, meta })),
+    ...written.calls.map(callEvent),
+  ];
 }
 
 export const callEvent = (call: CallRecord): EventBody => ({

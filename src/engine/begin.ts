@@ -12,6 +12,7 @@ import { openAnswer } from '../core/transcript.js';
 import { type CommitParts, HeadWriter, newHead } from './head-writer.js';
 import { resolveLimits, type Settings } from './options.js';
 import type { Roster } from './roster.js';
+import type { RunningTurn } from './running-turn.js';
 import { TurnDriver } from './turn-driver.js';
 import { TurnRecords } from './turn-records.js';
 
@@ -26,7 +27,7 @@ export interface BeginWith {
 }
 
 /** Throws what the store throws; then nothing was written, and the caller gives the route back. */
-export async function beginTurn(roster: Roster, begin: BeginWith): Promise<TurnDriver> {
+export async function beginTurn(roster: Roster, begin: BeginWith): Promise<RunningTurn> {
   const { settings, store } = roster;
   const first = (begin.waiting[0] ?? begin.fresh) as InboxRecord;
   const loaded =
@@ -60,8 +61,7 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<TurnD
   });
   const seen = fresh === undefined ? {} : { seen: [{ messageId: fresh.messageId, turnId }] };
   await driver.begin(plan, startOf(turnId, first, settings.clock.now()), { ...abandoned.parts, ...seen });
-  roster.enlist(driver, begin.attended);
-  return driver;
+  return roster.enlist(driver, begin.attended);
 }
 
 function startOf(turnId: string, first: InboxRecord, now: number): Partial<Head> {

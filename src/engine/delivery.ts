@@ -7,9 +7,9 @@ import { sessionOfTurn } from '../core/ids.js';
 import type { OutcomeRecord } from '../core/records.js';
 import { buildForeignInTime } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
-import type { TurnInfo } from './options.js';
 import { fromRecord } from './outcome.js';
 import type { Roster } from './roster.js';
+import { turnInfo } from './turn-info.js';
 
 export class Delivery {
   private readonly roster: Roster;
@@ -36,18 +36,7 @@ export class Delivery {
   /** false: it stays due, and the next `recover()` tries again. */
   private async hand(record: OutcomeRecord, sessionId: string): Promise<boolean> {
     const { settings } = this.roster;
-    const turn: TurnInfo = {
-      agent: settings.agent,
-      sessionId,
-      turnId: record.turnId,
-      context: record.context,
-      attended: false,
-      recovered: false,
-      attempt: 0,
-      usage: record.usage,
-      modelCalls: record.modelCalls,
-      startedAt: record.startedAt,
-    };
+    const turn = turnInfo(settings, { ...record, sessionId }, { attended: false, recovered: false, attempt: 0 });
     try {
       const { deps } = await buildForeignInTime(settings, turn);
       await settings.onOutcome?.(fromRecord(record), turn, deps);

@@ -20,7 +20,9 @@ import { HeadWriter } from './head-writer.js';
 import { resolveLimits, type TurnInfo } from './options.js';
 import type { Answer, Asked } from './recovery.js';
 import type { Roster } from './roster.js';
+import type { RunningTurn } from './running-turn.js';
 import { TurnDriver } from './turn-driver.js';
+import { turnInfo } from './turn-info.js';
 import { TurnRecords } from './turn-records.js';
 import type { Foreign } from './turn-scope.js';
 
@@ -196,7 +198,7 @@ export class GateWalk {
     return { verdict: 'held', turnId: this.head.turnId ?? '', gate, reason };
   }
 
-  private resume(): { readonly driver: TurnDriver; readonly started: Promise<void> } {
+  private resume(): { readonly driver: RunningTurn; readonly started: Promise<void> } {
     const { roster, head } = this;
     const { snapshot, deadlines } = this.interrupted as Interrupted;
     const records = this.records as TurnRecords;
@@ -212,14 +214,14 @@ export class GateWalk {
       interrupted: !this.wasParked,
       foreign: this.foreign as Foreign,
     });
-    roster.enlist(driver, false);
+    const running = roster.enlist(driver, false);
     const limits = resolveLimits(roster.settings.limits ?? {}, head.limits, this.attended);
     const started = driver.resume(snapshot, deadlines, limits, this.calls);
-    this.asked.behind?.(driver);
+    this.asked.behind?.(running);
     if (!this.wasParked) {
       driver.announce({ type: 'deltasDiscarded', afterMessageId: records.messages.at(-1)?.meta.id ?? null }, false);
     }
-    return { driver, started };
+    return { driver: running, started };
   }
 
   /** Given anew by whoever asks; a parked turn keeps that of its own process. */
@@ -232,19 +234,8 @@ export class GateWalk {
   }
 
   private info(): TurnInfo {
-    const { head } = this;
-    return {
-      agent: head.agent,
-      sessionId: head.sessionId,
-      turnId: head.turnId ?? '',
-      context: head.context,
-      attended: this.attended,
-      recovered: !this.wasParked,
-      attempt: head.attempts,
-      usage: head.usage,
-      modelCalls: head.modelCalls,
-      startedAt: head.startedAt ?? 0,
-    };
+    const { attended, head } = this;
+    return turnInfo(this.roster.settings, head, { attended, recovered: !this.wasParked, attempt: head.attempts });
   }
 
   /** For approval functions: they decide, they do not act. */

@@ -15,7 +15,7 @@ import { checkLimits } from './options.js';
 import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
 import type { Roster } from './roster.js';
-import type { TurnDriver } from './turn-driver.js';
+import type { RunningTurn } from './running-turn.js';
 import type { Turn } from './turn-handles.js';
 
 export interface Input<X = Json> {
@@ -149,7 +149,7 @@ export class Intake {
     { sessionId, record, attended }: Checked,
     head: Head | undefined,
     lease: Lease,
-  ): Promise<TurnDriver> {
+  ): Promise<RunningTurn> {
     return this.holding(lease, async () => {
       if ((head?.outcomesDue.length ?? 0) >= OUTCOMES_DUE) {
         throw new TurnError(

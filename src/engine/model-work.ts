@@ -5,6 +5,7 @@
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
 import type { ModelAnswer, ModelDelta } from '../core/model.js';
+import { acceptAnswer } from './accept-answer.js';
 import { type ReadAnswer, readAnswer } from './answer.js';
 import { buildForeign } from './foreign.js';
 import { callModel, failureOf, limitReached, type ModelResult } from './model-call.js';
@@ -88,7 +89,7 @@ export class ModelWork {
       this.fail(result, generation);
     } else {
       const read = await this.read(result.answer, generation);
-      if (read !== undefined) this.send(generation, () => this.calls.accept(read, () => this.answered(read)));
+      if (read !== undefined) this.send(generation, () => this.answered(read));
     }
   }
 
@@ -99,10 +100,12 @@ export class ModelWork {
     this.send(generation, () => scope.advance({ type: 'model.failed', kind, reason, retryAfterMs, at }));
   }
 
-  private answered({ facts }: ReadAnswer): void {
+  private async answered(read: ReadAnswer): Promise<void> {
+    const { usage } = read.facts;
     this.interrupted = false;
-    this.scope.records.countAnswer(facts.usage);
-    this.scope.announce({ type: 'usage', usage: facts.usage }, false);
+    this.scope.records.countAnswer(usage);
+    this.scope.announce({ type: 'usage', usage }, false);
+    await acceptAnswer(this.scope, this.calls, read);
   }
 
   private async read(answer: ModelAnswer, generation: number): Promise<ReadAnswer | undefined> {

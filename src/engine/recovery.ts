@@ -9,7 +9,7 @@ import type { Verdict } from '../core/gates.js';
 import type { Head } from '../core/records.js';
 import { GateWalk } from './gate-walk.js';
 import type { Roster } from './roster.js';
-import type { TurnDriver } from './turn-driver.js';
+import type { RunningTurn } from './running-turn.js';
 import type { Turn } from './turn-handles.js';
 
 /** What `recover()` did, by verdict. */
@@ -28,7 +28,7 @@ export interface Asked {
   /** Input from live traffic: the switch is for start-up and does not apply. */
   readonly byInput?: boolean;
   /** Handed to the driver behind its resume, in the same breath: a parked turn would park again at once. */
-  behind?(driver: TurnDriver): void;
+  behind?(driver: RunningTurn): void;
 }
 
 export interface Answer {
@@ -36,7 +36,7 @@ export interface Answer {
   readonly turnId: string;
   readonly gate: string;
   readonly reason: string;
-  readonly driver?: TurnDriver;
+  readonly driver?: RunningTurn;
 }
 
 const AT_START: Asked = { byPerson: false, attended: false };
@@ -78,7 +78,7 @@ export class Recovery {
   }
 
   /** For input to an interrupted session; only from within the session's own order. */
-  async resumeForInput(sessionId: string, attended: boolean): Promise<TurnDriver | undefined> {
+  async resumeForInput(sessionId: string, attended: boolean): Promise<RunningTurn | undefined> {
     return (await this.ask(sessionId, undefined, { byPerson: false, byInput: true, attended })).driver;
   }
 

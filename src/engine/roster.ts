@@ -3,19 +3,21 @@
  * Must not know how turns begin, recover or end; it connects those who do.
  */
 import { messageOf, TurnError } from '../core/errors.js';
-import type { EventBody, TurnEvent, TurnRest } from '../core/events.js';
+import type { EventBody, TurnEvent } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
-import type { InboxRecord } from '../core/records.js';
+import type { Head, InboxRecord } from '../core/records.js';
+import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
 import type { Settings } from './options.js';
+import { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
 import type { LateOutcome } from './tool-work.js';
-import type { DriverHost, TurnDriver } from './turn-driver.js';
+import type { TurnDriver } from './turn-driver.js';
 import type { TurnHandles } from './turn-handles.js';
 
 /** What has to happen in the engine when a driver is done. */
 export interface RestListener {
-  ended(turn: { readonly sessionId: string; readonly turnId: string }): void;
-  parked(driver: TurnDriver): void;
+  ended(turn: TurnName): void;
+  parked(turn: TurnName & { readonly head: Head }): void;
   late: LateOutcome;
 }
 
@@ -28,7 +30,7 @@ export class Roster implements DriverHost {
   /** Set once, when everything that listens exists. */
   listener: RestListener | undefined;
   closing = false;
-  private readonly drivers = new Map<string, TurnDriver>();
+  private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that were started attended in this process: presence is never stored (I6). */
   private readonly attended = new Set<string>();
   /** Turns that wait for a person, by session. */
@@ -45,18 +47,20 @@ export class Roster implements DriverHost {
     this.handles = handles;
   }
 
-  driverOf(sessionId: string): TurnDriver | undefined {
+  driverOf(sessionId: string): RunningTurn | undefined {
     return this.drivers.get(sessionId);
   }
 
-  allDrivers(): readonly TurnDriver[] {
+  allDrivers(): readonly RunningTurn[] {
     return [...this.drivers.values()];
   }
 
-  enlist(driver: TurnDriver, attended: boolean): void {
-    this.drivers.set(driver.sessionId, driver);
+  enlist(driver: TurnDriver, attended: boolean): RunningTurn {
+    const running = new RunningTurn(driver);
+    this.drivers.set(driver.sessionId, running);
     this.parkedTurns.delete(driver.sessionId);
     if (attended) this.attended.add(driver.turnId);
+    return running;
   }
 
   /** The turn of a session that waits for a person, where this process knows of it. */
@@ -96,7 +100,7 @@ export class Roster implements DriverHost {
   }
 
   /** Work nobody waits for; `close()` does. What it throws is announced, never lost. */
-  inBackground(turn: { readonly sessionId: string; readonly turnId: string }, work: () => Promise<unknown>): void {
+  inBackground(turn: TurnName, work: () => Promise<unknown>): void {
     const running = work().catch((thrown: unknown) => {
       if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
       this.announce({ type: 'storeFailed', reason: String(thrown) }, turn, false);
@@ -109,7 +113,7 @@ export class Roster implements DriverHost {
     while (this.background.size > 0) await Promise.all(this.background);
   }
 
-  announce(body: EventBody, turn: { readonly sessionId: string; readonly turnId: string }, durable: boolean): void {
+  announce(body: EventBody, turn: TurnName, durable: boolean): void {
     const { onEvent, clock } = this.settings;
     if (onEvent === undefined) return;
     const { sessionId, turnId } = turn;
@@ -122,10 +126,14 @@ export class Roster implements DriverHost {
     }
   }
 
-  rested(driver: TurnDriver, rest: TurnRest | { readonly status: 'lost' }): void {
-    if (this.drivers.get(driver.sessionId) === driver) this.drivers.delete(driver.sessionId);
+  rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, rest: DriverEnd): void {
+    if (this.drivers.get(driver.sessionId)?.turnId === driver.turnId) this.drivers.delete(driver.sessionId);
     this.inBackground(driver, () => this.giveBack(driver.lease));
-    if (rest.status === 'lost') return;
+    // Whoever waits for a rest learns that the turn goes on elsewhere, if it does.
+    if (rest.status === 'lost') {
+      this.handles.rested(driver.turnId, { status: 'handedOver' });
+      return;
+    }
     this.handles.rested(driver.turnId, rest);
     if (rest.status === 'parked') {
       this.notePark(driver.sessionId, driver.turnId);

@@ -5,14 +5,13 @@
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { admitCalls, type BatchFacts, batchState, openDecisions, openDoubts } from '../core/batch.js';
-import { TurnError } from '../core/errors.js';
-import { type Json, toJson } from '../core/json.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
 import { approvalOf, callEvent, reviewOf } from './announcements.js';
-import type { ReadAnswer, ReadCall, ReadingFor } from './answer.js';
+import type { ReadCall, ReadingFor } from './answer.js';
 import { type CallOutcome, type Running, reconcileCall, runCall } from './tool-calls.js';
+import { toolContext } from './tool-context.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
 
 /** A result that came back after its turn had gone on without it. */
@@ -37,6 +36,7 @@ export class ToolWork {
   private readonly asked = new Set<string>();
   private arrived: Arrived[] = [];
   private stopped: unknown;
+  private quiet: (() => void) | undefined;
   private readonly life = new AbortController();
 
   constructor(scope: TurnScope, late: LateOutcome) {
@@ -69,38 +69,20 @@ export class ToolWork {
     return this.running.size + this.reconciling.size + this.arrived.length > 0;
   }
 
-  get state(): ReturnType<typeof batchState> {
-    return batchState(this.scope.records.batch, this.facts());
-  }
-
-  /** Transcript, journal and snapshot of an answer go into one commit; what may start is dispatched in it (I1). */
-  async accept(answer: ReadAnswer, counted: () => void): Promise<void> {
-    const { scope } = this;
-    const { records } = scope;
-    counted();
-    const lastAnswer = scope.snapshot.context.stopping !== null;
-    if (answer.content.length > 0 && answer.fault !== 'empty') {
-      const message = { role: 'assistant', content: answer.content } as const;
-      records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
-    }
-    this.know(answer.calls);
-    for (const { record } of answer.calls) {
-      records.journal.add({ ...record, output: null });
-      if (record.output !== null) this.failUnrun(record);
-    }
-    if (lastAnswer || answer.fault !== null) {
-      if (answer.calls.length > 0) this.closeUnrun(lastAnswer);
-    } else if (!scope.closing) {
-      admitCalls(records.journal, answer.messageId, this.facts());
-    }
-    const calls = answer.calls.map(({ record }) => {
-      const call = records.journal.get(record.callId) as CallRecord;
-      return {
-        effect: call.state === 'failed' ? ('none' as const) : call.effect,
-        needsDecision: openDecisions([call]).length > 0,
+  /** Resolves when nothing runs any more, or when the time is over. */
+  async quietWithin(ms: number): Promise<void> {
+    if (!this.isRunning || ms <= 0) return;
+    await new Promise<void>((resolve) => {
+      const disarm = this.scope.settings.clock.after(ms, resolve);
+      this.quiet = () => {
+        disarm();
+        resolve();
       };
     });
-    await scope.advance({ type: 'model.answered', calls, fault: answer.fault, goesOn: answer.goesOn });
+  }
+
+  get state(): ReturnType<typeof batchState> {
+    return batchState(this.scope.records.batch, this.facts());
   }
 
   /** Effect: every call that may start starts, or the end of the batch is reported. */
@@ -141,26 +123,8 @@ export class ToolWork {
   stop(reason: unknown): void {
     this.stopped = reason;
     this.life.abort(reason);
+    this.quiet?.();
     for (const { run } of this.running.values()) run.abort(reason);
-  }
-
-  private failUnrun(record: CallRecord): void {
-    this.scope.records.journal.advance(record.callId, 'call.failed', {
-      output: record.output,
-      settledAt: record.preparedAt,
-    });
-  }
-
-  /** Calls of a faulty or a last answer are answered and never run. */
-  private closeUnrun(lastAnswer: boolean): void {
-    const { records, snapshot, settings } = this.scope;
-    const value = lastAnswer ? 'The turn is stopping: this call did not run.' : 'This call did not run.';
-    for (const call of records.batch) {
-      if (call.state !== 'prepared') continue;
-      const output = { type: 'error-text', value } as const;
-      records.journal.advance(call.callId, 'call.failed', { output, settledAt: settings.clock.now() });
-    }
-    records.appendResults(snapshot.context.limits.outputBytes);
   }
 
   /** Sends the event the state of the batch asks for, or makes durable what changed; then starts what was dispatched. */
@@ -172,6 +136,7 @@ export class ToolWork {
     if (event !== undefined) await this.scope.advance(event);
     else await this.scope.writeFacts();
     this.startDispatched();
+    if (!this.isRunning) this.quiet?.();
   }
 
   private due(): ChartEvent | undefined {
@@ -299,7 +264,7 @@ export class ToolWork {
     if (!this.scope.records.journal.isStored(call.callId)) this.scope.announce(callEvent(call), false);
   }
 
-  private facts(): BatchFacts {
+  facts(): BatchFacts {
     const { limits } = this.scope.snapshot.context;
     return {
       admission: (call) =>
@@ -323,37 +288,6 @@ export class ToolWork {
   }
 
   private context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): Omit<ToolContext, 'signal'> {
-    const { scope } = this;
-    const { attended, recovered, turnId, sessionId } = scope.info();
-    return {
-      idempotencyKey: call.idempotencyKey,
-      attended,
-      recovered,
-      callId: call.callId,
-      turnId,
-      sessionId,
-      deps: this.foreign.deps,
-      note: (value) => this.note(call.callId, toJson(value, 'note')),
-      progress: (value) =>
-        scope.announce({ type: 'progress', callId: call.callId, value: toJson(value, 'progress') }, false),
-    };
-  }
-
-  /** Durable when it resolves: what a tool writes down before its effect is there for `reconcile`. */
-  private note(callId: string, value: Json): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const refuse = (): void =>
-        reject(new TurnError('TURN_ENGINE_CLOSING', 'The turn is over or handed over: the note was not stored.'));
-      if (this.stopped !== undefined) {
-        refuse();
-        return;
-      }
-      this.scope.enqueue(async () => {
-        const call = this.scope.records.journal.get(callId);
-        if (call !== undefined) this.scope.records.journal.amend(callId, { notes: [...call.notes, value] });
-        await this.scope.writeFacts();
-        resolve();
-      }, refuse);
-    });
+    return toolContext(this.scope, this.foreign.deps, call);
   }
 }

@@ -2,12 +2,13 @@
  * Owns what one turn knows in memory: canonical list, journal, waiting input, and which of it is not on disk yet.
  * Must not know phases, tools or when to commit; the driver decides, this computes what a commit holds.
  */
-import type { ModelFault } from '../../machines/index.js';
+import type { Cause, ModelFault } from '../../machines/index.js';
 import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
 import { isSettled, Journal } from '../core/journal.js';
 import { addUsage, type Message, type MessageMeta, type StoredMessage, textOf, type Usage } from '../core/messages.js';
 import type { Clock, Ids, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Head, InboxRecord, ReviewRecord } from '../core/records.js';
+import type { EditName } from '../core/step.js';
 import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
 import type { CommitParts } from './head-writer.js';
 
@@ -114,11 +115,20 @@ export class TurnRecords {
     this.inbox = [];
   }
 
-  nudge(fault: ModelFault): void {
+  /** Edits the chart asks for, made in the commit of their step. */
+  edit(edits: readonly EditName[], cause: Cause | null): void {
+    for (const edit of edits) {
+      if (edit === 'joinInput') this.joinInput();
+      else if (edit === 'expireApprovals') this.expireApprovals();
+      else if (cause?.kind === 'modelFault') this.nudge(cause.fault);
+    }
+  }
+
+  private nudge(fault: ModelFault): void {
     this.append({ role: 'user', content: [{ type: 'text', text: NUDGES[fault] }] }, 'nudge');
   }
 
-  expireApprovals(): void {
+  private expireApprovals(): void {
     const answer = this.answer;
     if (answer !== undefined) expireApprovals(this.journal, answer.meta.id, this.clock.now());
   }

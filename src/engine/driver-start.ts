@@ -1,0 +1,42 @@
+/**
+ * Owns what a driver is given at its start, and what it tells the engine.
+ * Must not know how it drives.
+ */
+import type { EventBody, TurnRest } from '../core/events.js';
+import type { Lease } from '../core/ports.js';
+import type { Head } from '../core/records.js';
+import type { HeadWriter } from './head-writer.js';
+import type { Settings } from './options.js';
+import type { LateOutcome } from './tool-work.js';
+import type { TurnRecords } from './turn-records.js';
+import type { Foreign } from './turn-scope.js';
+
+/** Where a driver stopped. `lost`: somebody else owns the session, or the turn cannot go on in this process. */
+export type DriverEnd = TurnRest | { readonly status: 'lost' };
+
+export interface DriverHost {
+  announce(event: EventBody, turn: TurnName, durable: boolean): void;
+  /** The driver is done: its turn ended, parked, was handed over or lost. */
+  rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void;
+  readonly late: LateOutcome;
+}
+
+export interface TurnName {
+  readonly sessionId: string;
+  readonly turnId: string;
+}
+
+export interface DriverStart {
+  readonly settings: Settings;
+  readonly host: DriverHost;
+  readonly writer: HeadWriter;
+  readonly records: TurnRecords;
+  readonly lease: Lease;
+  readonly attended: boolean;
+  /** The recovery attempt; 0 in the first run. */
+  readonly attempt: number;
+  /** It was cut off, not parked: the model is told. */
+  readonly interrupted: boolean;
+  /** Built by recovery before the turn is resumed; a first run builds it in `setup`. */
+  readonly foreign?: Foreign;
+}

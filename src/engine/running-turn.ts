@@ -1,0 +1,94 @@
+/**
+ * Owns what others ask of a turn while it runs: each request is a task in its mailbox, in its place among everything
+ * else that happens. Must not know how the turn does its own work.
+ */
+import type { Head, InboxRecord } from '../core/records.js';
+import type { CallOutcome } from './tool-calls.js';
+import type { TurnDriver } from './turn-driver.js';
+
+export class RunningTurn {
+  private readonly driver: TurnDriver;
+
+  constructor(driver: TurnDriver) {
+    this.driver = driver;
+  }
+
+  get sessionId(): string {
+    return this.driver.sessionId;
+  }
+
+  get turnId(): string {
+    return this.driver.turnId;
+  }
+
+  /** Input joins at the next boundary. false: the turn is over, the input starts the next one. */
+  accept(input: InboxRecord, attended: boolean): Promise<boolean> {
+    return this.driver.mailbox.ask(
+      async () => {
+        const accepted = { ...input, seq: this.driver.head.revision + 1 };
+        const inbox = [...this.driver.records.inbox, accepted];
+        const patch = { waitingInput: this.driver.head.waitingInput + 1 };
+        await this.driver.commits.write(this.driver.records.factsToWrite(), patch, {
+          inbox: { put: [accepted], remove: [] },
+        });
+        this.driver.records.inbox = inbox;
+        this.driver.attended ||= attended;
+        await this.driver.advance({ type: 'input.arrived', waiting: inbox.length });
+        return true;
+      },
+      () => false,
+    );
+  }
+
+  /** Durable before it resolves: no longer in progress, calls paired. false: the turn had ended before. */
+  cancel(reason: string | undefined): Promise<boolean> {
+    return this.driver.mailbox.ask(
+      async () => {
+        this.driver.cancelReason = reason;
+        await this.driver.advance({ type: 'turn.cancelled' });
+        return true;
+      },
+      () => false,
+      // What runs is told to stop even where the store cannot say so yet.
+      () => this.driver.abortWork(new Error('cancelled')),
+    );
+  }
+
+  /** A person or a late result settles a call in doubt. false: it is not in doubt (any more). */
+  settle(callId: string, outcome: CallOutcome, dispatch?: number): Promise<boolean> {
+    return this.driver.mailbox.ask(
+      async () => {
+        const call = this.driver.records.journal.get(callId);
+        if (call?.state !== 'inDoubt' || (dispatch !== undefined && call.dispatch !== dispatch)) return false;
+        await this.driver.tools.settle(callId, outcome);
+        return true;
+      },
+      () => false,
+    );
+  }
+
+  /** A change of the head that has nothing to do with the turn, in its place among the commits. */
+  amendHead(change: (head: Head) => Partial<Head>): Promise<boolean> {
+    return this.driver.mailbox.ask(
+      async () => {
+        await this.driver.commits.write(this.driver.records.factsToWrite(), change(this.driver.head));
+        return true;
+      },
+      () => false,
+    );
+  }
+
+  /** Hand-over: tools may settle for a while, then the turn rests where it is; no attempt is spent. */
+  async handOver(graceMs: number): Promise<void> {
+    this.driver.closing = true;
+    await this.driver.tools.quietWithin(graceMs);
+    this.driver.commits.giveUp();
+    await this.driver.mailbox.ask(
+      async () => {
+        await this.driver.advance({ type: 'turn.handedOver' });
+        this.driver.end({ status: 'handedOver' });
+      },
+      () => undefined,
+    );
+  }
+}

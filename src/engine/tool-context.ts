@@ -1,0 +1,43 @@
+/**
+ * Owns what a tool is given beside its input. Must not know when tools run.
+ */
+import { TurnError } from '../core/errors.js';
+import { type Json, toJson } from '../core/json.js';
+import type { CallRecord } from '../core/records.js';
+import type { ToolContext } from '../core/tools.js';
+import type { TurnScope } from './turn-scope.js';
+
+export function toolContext(
+  scope: TurnScope,
+  deps: unknown,
+  call: Pick<CallRecord, 'callId' | 'idempotencyKey'>,
+): Omit<ToolContext, 'signal'> {
+  const { attended, recovered, turnId, sessionId } = scope.info();
+  const { callId, idempotencyKey } = call;
+  return {
+    idempotencyKey,
+    attended,
+    recovered,
+    callId,
+    turnId,
+    sessionId,
+    deps,
+    note: async (value) => note(scope, callId, toJson(value, 'note')),
+    progress: (value) => scope.announce({ type: 'progress', callId, value: toJson(value, 'progress') }, false),
+  };
+}
+
+/** Durable when it resolves: what a tool writes down before its effect is there for `reconcile`. */
+function note(scope: TurnScope, callId: string, value: Json): Promise<void> {
+  return new Promise((resolve, reject) => {
+    scope.enqueue(
+      async () => {
+        const call = scope.records.journal.get(callId);
+        if (call !== undefined) scope.records.journal.amend(callId, { notes: [...call.notes, value] });
+        await scope.writeFacts();
+        resolve();
+      },
+      () => reject(new TurnError('TURN_ENGINE_CLOSING', 'the turn is over or handed over: the note was not stored')),
+    );
+  });
+}

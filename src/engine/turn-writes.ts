@@ -1,0 +1,99 @@
+/**
+ * Owns what goes into each kind of commit of a turn: its begin, a checkpoint, bare facts, its end.
+ * Must not know when one is due; the driver follows the directives of the chart.
+ */
+import { encodeCheckpoint } from '../core/checkpoint.js';
+import type { TurnOutcome } from '../core/events.js';
+import { equalJson } from '../core/json.js';
+import type { Checkpoint, Head, OutcomeStatus } from '../core/records.js';
+import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
+import type { CommitParts } from './head-writer.js';
+import type { Settings } from './options.js';
+import { outcomeOf, outcomeRecord } from './outcome.js';
+import type { Deadlines } from './timers.js';
+import type { TurnCommits } from './turn-commits.js';
+import type { TurnRecords } from './turn-records.js';
+
+export class TurnWrites {
+  private readonly settings: Settings;
+  private readonly records: TurnRecords;
+  private readonly commits: TurnCommits;
+  /** Whether only decisions are open, which the batch knows. */
+  private readonly onlyDecisions: () => boolean;
+
+  constructor(settings: Settings, records: TurnRecords, commits: TurnCommits, onlyDecisions: () => boolean) {
+    this.settings = settings;
+    this.records = records;
+    this.commits = commits;
+    this.onlyDecisions = onlyDecisions;
+  }
+
+  /** The first commit of a turn: its caller still waits, so a failure is theirs and nothing was written. */
+  async begin(plan: Plan, deadlines: Deadlines, head: Partial<Head>, parts: CommitParts): Promise<void> {
+    const written = this.records.checkpointToWrite(this.commits.head, false);
+    const checkpoint = this.checkpoint(plan.next, deadlines);
+    await this.commits.tryWrite(written, { ...head, phase: plan.phase }, { ...parts, checkpoint });
+  }
+
+  async checkpointAt(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {
+    const written = this.records.checkpointToWrite(this.commits.head, plan.phase === 'awaitingReview');
+    const patch: Partial<Head> = {
+      phase: plan.phase,
+      waiting: this.waitingIn(plan.next, deadlines),
+      handedOver,
+      waitingInput: this.records.inbox.length,
+    };
+    await this.commits.write(written, patch, { checkpoint: this.checkpoint(plan.next, deadlines) });
+  }
+
+  /** Outcomes, notes and dispatches as they come; the snapshot stays that of the last checkpoint. */
+  async facts(snapshot: TurnSnapshot, deadlines: Deadlines): Promise<void> {
+    const waiting = this.waitingIn(snapshot, deadlines);
+    if (!this.records.hasStoredChanges && equalJson(waiting, this.commits.head.waiting)) return;
+    await this.commits.write(this.records.factsToWrite(), { waiting });
+  }
+
+  /** A final phase: calls paired, outcome stored, no longer in progress - durable before anybody is told (I8). */
+  async end(plan: Plan, cancelReason: string | undefined): Promise<TurnOutcome> {
+    const { settings, records } = this;
+    const { head } = this.commits;
+    const { turnId } = records;
+    const now = settings.clock.now();
+    const { context } = plan.next;
+    const status = plan.phase as OutcomeStatus;
+    records.closeBatch(context.limits.outputBytes, 'cancel');
+    const outcome = outcomeOf(status, context, records, { reason: cancelReason });
+    const patch: Partial<Head> = {
+      phase: plan.phase,
+      inProgress: false,
+      handedOver: false,
+      waiting: null,
+      waitingInput: records.inbox.length,
+      ended: { kind: status, ...(outcome.reason === undefined ? {} : { reason: outcome.reason }), at: now },
+      outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue, turnId],
+    };
+    await this.commits.write(records.checkpointToWrite(head, true), patch, {
+      checkpoint: null,
+      outcomes: [outcomeRecord(outcome, turnId, head, records.modelCalls, now)],
+    });
+    return outcome;
+  }
+
+  /** A turn waits for a person once nothing else is open; gate 4 reads it from the head. */
+  waitingIn(snapshot: TurnSnapshot, deadlines: Deadlines): Head['waiting'] {
+    const phase = phaseOf(snapshot);
+    if (phase === 'awaitingReview') return { ...this.records.waitingFor(), until: null };
+    if (phase !== 'awaitingApproval' || !this.onlyDecisions()) return null;
+    const until = snapshot.context.limits.approvalMs > 0 ? [...deadlines.values()][0] : undefined;
+    return { ...this.records.waitingFor(), until: until ?? null };
+  }
+
+  private checkpoint(snapshot: TurnSnapshot, deadlines: Deadlines): Checkpoint {
+    return encodeCheckpoint(this.settings.machine, snapshot, {
+      turnId: this.records.turnId,
+      revision: this.commits.head.revision + 1,
+      savedAt: this.settings.clock.now(),
+      deadlines: Object.fromEntries(deadlines),
+    });
+  }
+}
