@@ -54,7 +54,7 @@ export const machine = createMachine({
     },
     attempt: {
       id: 'attempt',
-      description: 'Gate 8: the attempt is made durable before anything heavy or foreign runs (I4).',
+      description: 'Gate 8: the attempt (a hand-over counts none) is durable before anything heavy or foreign runs (I4).',
       entry: ['countAttempt'],
       on: { 'attempt.committed': { target: 'checkpoint' } },
     },

@@ -21,8 +21,18 @@ Writes the chart of an XState 5 machine as SVG, Markdown tables, mermaid, SCXML 
   --out folder   where to write; default: charts
 `;
 
-/** What a user can do something about is told without a stack. */
-class Refusal extends Error {}
+/** What a user can do something about is told in a line, without a stack. */
+class Refusal extends Error {
+  readonly exitCode: 1 | 2;
+
+  constructor(exitCode: 1 | 2, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** The first line: Node adds a list of who imported whom. */
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`).split('\n')[0] ?? '';
 
 interface Request {
   readonly module: string;
@@ -35,13 +45,13 @@ function requestOf(args: readonly string[]): Request | null {
   try {
     parsed = parse(args);
   } catch (error) {
-    throw new Refusal(error instanceof Error ? error.message : `${error}`, { cause: error });
+    throw new Refusal(2, reasonOf(error), error);
   }
   const { values, positionals } = parsed;
   if (values.help) return null;
   const [module, more] = positionals;
-  if (module === undefined) throw new Refusal('name the module that exports the machine');
-  if (more !== undefined) throw new Refusal(`one module at a time, and ${more} is another one`);
+  if (module === undefined) throw new Refusal(2, 'name the module that exports the machine');
+  if (more !== undefined) throw new Refusal(2, `one module at a time, and ${more} is another one`);
   return { module, name: values.export ?? null, out: values.out };
 }
 
@@ -60,7 +70,7 @@ const parse = (args: readonly string[]) =>
 function specifierOf(module: string): string {
   const file = resolve(module);
   if (existsSync(file)) return pathToFileURL(file).href;
-  if (module.startsWith('.') || isAbsolute(module)) throw new Refusal(`there is no file ${module}`);
+  if (module.startsWith('.') || isAbsolute(module)) throw new Refusal(2, `there is no file ${module}`);
   return module;
 }
 
@@ -69,9 +79,8 @@ async function load(module: string): Promise<Record<string, unknown>> {
   try {
     return await import(specifier);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : `${error}`;
     const hint = /\.[cm]?tsx?$/.test(module) ? ' (a TypeScript file has to be compiled first)' : '';
-    throw new Refusal(`${module} could not be loaded${hint}: ${reason}`, { cause: error });
+    throw new Refusal(1, `${module} could not be loaded${hint}: ${reasonOf(error)}`, error);
   }
 }
 
@@ -85,11 +94,12 @@ function machineIn(exports: Record<string, unknown>, { module, name }: Request):
   if (name !== null) {
     const chosen = machines.get(name);
     if (chosen !== undefined) return chosen;
-    throw new Refusal(`${module} exports no machine ${name}${names === '' ? '' : `; it has ${names}`}`);
+    throw new Refusal(2, `${module} exports no machine ${name}${names === '' ? '' : `; it has ${names}`}`);
   }
   const [first, ...others] = new Set(machines.values());
-  if (first === undefined) throw new Refusal(`${module} exports no machine of XState 5`);
-  if (others.length > 0) throw new Refusal(`${module} exports several machines: choose one with --export (${names})`);
+  if (first === undefined) throw new Refusal(2, `${module} exports no machine of XState 5`);
+  if (others.length > 0)
+    throw new Refusal(2, `${module} exports several machines: choose one with --export (${names})`);
   return first;
 }
 
@@ -110,9 +120,7 @@ export async function visualize(args: string[]): Promise<number> {
     else await run(request);
     return 0;
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    const usage = error instanceof Refusal && !('cause' in error && error.cause !== undefined);
-    process.stderr.write(`durable-turn visualize: ${error.message}\n`);
-    return usage ? 2 : 1;
+    process.stderr.write(`durable-turn visualize: ${reasonOf(error)}\n`);
+    return error instanceof Refusal ? error.exitCode : 1;
   }
 }
