@@ -107,7 +107,7 @@ export const closedError = (): TurnError => new TurnError('TURN_STORE_CLOSED', '
  */
 export function storeError(error: unknown, always = false): TurnError | TypeError {
   if (!always && (error instanceof TurnError || error instanceof TypeError)) return error;
-  if (!always && codeOf(error) === 'LEVEL_CORRUPTION') {
+  if (!always && isCorruption(error)) {
     return new TurnError('TURN_DAMAGED', `The database cannot read a part of itself: ${messageOf(error)}`, {
       cause: error,
     });
@@ -115,6 +115,7 @@ export function storeError(error: unknown, always = false): TurnError | TypeErro
   return new TurnError('TURN_STORE_FAILED', `The database failed: ${messageOf(error)}`, { cause: error });
 }
 
-function codeOf(error: unknown): unknown {
-  return (error as { code?: unknown } | null | undefined)?.code;
+/** LevelDB found a block of a table that it cannot read. */
+export function isCorruption(error: unknown): boolean {
+  return (error as { code?: unknown } | null | undefined)?.code === 'LEVEL_CORRUPTION';
 }

@@ -2,9 +2,11 @@
  * Owns messages that no head names: epochs being staged or left behind, and how they go.
  * Must not know commits. An epoch is deleted only after its head was seen to name another one.
  */
+import { isCorruption } from './database.js';
 import { epochOfGarbage, garbageKey, messagesOfEpoch, messagesOfSession, quarantineKey, type Range } from './keys.js';
 import { nextQuarantine } from './quarantine.js';
 import { decodeRecord, encodeRecord } from './records.js';
+import { readable } from './salvage.js';
 import { readHead } from './sessions.js';
 import { BATCH_BYTES, del, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
@@ -87,7 +89,7 @@ export class SweepJob implements Job {
 
 /** At the opening, before anybody commits: deletes every epoch that a crash left. Costs garbage, not sessions. */
 export async function sweepGarbage(tables: Tables): Promise<void> {
-  for await (const [key, value] of tables.scan('garbage')) {
+  for await (const [key, value] of readable(tables, 'garbage')) {
     const garbage = epochOfGarbage(key);
     // A damaged record might name an epoch that is in use.
     if (garbage === undefined || !decodeRecord('garbage', key, value).ok) continue;
@@ -96,7 +98,12 @@ export async function sweepGarbage(tables: Tables): Promise<void> {
       () => garbage.epoch,
     );
     if (named === garbage.epoch) continue;
-    for await (const ops of clearEpoch(tables, garbage.sessionId, garbage.epoch)) await tables.write(ops);
+    try {
+      for await (const ops of clearEpoch(tables, garbage.sessionId, garbage.epoch)) await tables.write(ops);
+    } catch (error) {
+      if (isCorruption(error)) continue;
+      throw error;
+    }
     await tables.write([del('garbage', key)]);
   }
 }

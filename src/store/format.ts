@@ -3,6 +3,7 @@
  * Must not know the formats of single records; those carry a version of their own.
  */
 import { TurnError } from '../core/errors.js';
+import { isCorruption } from './database.js';
 import { FORMAT_KEY } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { put, type Tables } from './tables.js';
@@ -15,7 +16,10 @@ export const FORMAT = 1;
  * @throws {TurnError} TURN_STORE_FORMAT for a newer format, and for a database that somebody else filled.
  */
 export async function checkFormat(tables: Tables): Promise<void> {
-  const bytes = await tables.get('meta', FORMAT_KEY);
+  const bytes = await tables.get('meta', FORMAT_KEY).catch((error: unknown) => {
+    if (isCorruption(error)) return Buffer.alloc(0);
+    throw error;
+  });
   if (bytes === undefined) {
     const [foreign] = await tables.level.keys({ limit: 1 }).all();
     if (foreign !== undefined) {

@@ -3,17 +3,27 @@
  * Must not know why they are damaged. Nothing stored may stop the store or another session (I12).
  */
 import type { Head, Marker } from '../core/records.js';
+import { isCorruption } from './database.js';
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
-import { encodeRecord } from './records.js';
+import { decodeRecord, encodeRecord } from './records.js';
+import { bytesOf, readable } from './salvage.js';
 import { decodeHead, markerOf, markerOp, type Sessions } from './sessions.js';
 import { del, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 /** Counted, not timed: the same session set aside twice keeps both. */
 export async function nextQuarantine(tables: Tables, sessionId: string): Promise<number> {
-  const last = await tables.lastKey('quarantine', keys.quarantineOfSession(sessionId));
-  return last === undefined ? 0 : keys.nthOfQuarantine(last) + 1;
+  const range = keys.quarantineOfSession(sessionId);
+  try {
+    const last = await tables.lastKey('quarantine', range);
+    return last === undefined ? 0 : keys.nthOfQuarantine(last) + 1;
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+  }
+  let nth = 0;
+  for await (const [key] of readable(tables, 'quarantine', range)) nth = Math.max(nth, keys.nthOfQuarantine(key) + 1);
+  return nth;
 }
 
 /** The bytes of some records, moved, with the reason beside them. */
@@ -54,16 +64,17 @@ export class QuarantineJob implements Job {
   restart(): void {}
 
   async next(tables: Tables): Promise<Step> {
+    const [head, turn] = [keys.headKey(this.lane), keys.turnKey(this.lane)];
     const found: [Kind, string, Buffer][] = [];
-    for (const kind of ['head', 'turn'] as const) {
-      const key = kind === 'head' ? keys.headKey(this.lane) : keys.turnKey(this.lane);
-      const bytes = await tables.get(kind, key);
+    for (const [kind, key] of [['head', head] as const, ['turn', turn] as const]) {
+      const bytes = await bytesOf(tables, kind, key);
       if (bytes !== undefined) found.push([kind, key, bytes]);
     }
-    for await (const [key, bytes] of tables.scan('inbox', keys.inboxOfSession(this.lane))) {
+    for await (const [key, bytes] of readable(tables, 'inbox', keys.inboxOfSession(this.lane))) {
       found.push(['inbox', key, bytes]);
     }
-    const ops: Op[] = [del('marker', keys.markerKey(this.lane))];
+    // Deleted even where LevelDB cannot read them.
+    const ops: Op[] = [del('head', head), del('turn', turn), del('marker', keys.markerKey(this.lane))];
     if (found.length > 0) {
       ops.push(...moveOps(this.lane, await nextQuarantine(tables, this.lane), this.#reason, found));
     }
@@ -91,10 +102,17 @@ export class MarkerRepairJob implements Job {
 
   async next(tables: Tables): Promise<Step | null> {
     const key = keys.markerKey(this.lane);
-    const [marker, head] = [await tables.get('marker', key), await tables.get('head', keys.headKey(this.lane))];
-    if (marker === undefined) return null;
+    const marker = await bytesOf(tables, 'marker', key);
+    const record = marker === undefined ? undefined : decodeRecord('marker', key, marker);
+    if (record?.ok === true) {
+      // Somebody committed since it was found damaged.
+      this.marker = record.value as unknown as Marker;
+      return null;
+    }
+    const head = await bytesOf(tables, 'head', keys.headKey(this.lane));
     const decoded = head === undefined ? undefined : decodeOrNothing(this.lane, head);
     if (decoded === undefined) {
+      if (marker === undefined) return null;
       const nth = await nextQuarantine(tables, this.lane);
       return {
         ops: moveOps(this.lane, nth, 'a marker without a readable head', [['marker', key, marker]]),

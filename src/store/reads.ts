@@ -73,44 +73,11 @@ async function readOne(tables: Tables, kind: Kind, key: string): Promise<Json | 
   return record.value;
 }
 
-/** Sessions of the agent with waiting input. A record that cannot be read counts for the agent of its head. */
-export async function readWaitingInput(tables: Tables, agent: string): Promise<readonly string[]> {
-  const found = new Set<string>();
-  for await (const [key, bytes] of tables.scan('inbox')) {
-    const sessionId = keys.sessionOfInbox(key);
-    if (sessionId === undefined || found.has(sessionId)) continue;
-    const record = decodeRecord('inbox', key, bytes);
-    const owner = record.ok
-      ? (record.value as { readonly agent: string }).agent
-      : await readHead(tables, sessionId).then(
-          (head) => head?.agent,
-          () => undefined,
-        );
-    if (owner === agent) found.add(sessionId);
-  }
-  return [...found];
-}
-
-/** What cannot be read is left out and left where it is. */
-export async function readReviews(
-  tables: Tables,
-  agent: string,
-): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
-  const found: (ReviewRecord & { readonly sessionId: string })[] = [];
-  for await (const [key, bytes] of tables.scan('review')) {
-    const record = decodeRecord('review', key, bytes);
-    if (!record.ok) continue;
-    const value = record.value as unknown as { agent: string; sessionId: string; review: ReviewRecord };
-    if (value.agent === agent) found.push({ ...value.review, sessionId: value.sessionId });
-  }
-  return found;
-}
-
 async function messagesOf(view: View, head: Head): Promise<readonly StoredMessage[]> {
   const messages: StoredMessage[] = [];
   const keyOf = keys.messageKeys(view.sessionId, head.epoch);
   const range = keys.messagesOfEpoch(view.sessionId, head.epoch);
-  for await (const [key, bytes] of view.tables.scan('message', range, view.snapshot)) {
+  for await (const [key, bytes] of view.tables.scan('message', range, { snapshot: view.snapshot })) {
     const name = `message ${messages.length} of epoch ${head.epoch}`;
     if (key !== keyOf(messages.length)) throw damaged(view.sessionId, name, 'is missing');
     messages.push(decode(view, 'message', key, bytes, name) as StoredMessage);
@@ -154,7 +121,7 @@ async function reviewsOf(view: View): Promise<readonly ReviewRecord[]> {
 
 async function decodeAll(view: View, kind: Kind, range: keys.Range): Promise<unknown[]> {
   const values: unknown[] = [];
-  for await (const [key, bytes] of view.tables.scan(kind, range, view.snapshot)) {
+  for await (const [key, bytes] of view.tables.scan(kind, range, { snapshot: view.snapshot })) {
     values.push(decode(view, kind, key, bytes, `${kind} ${key}`));
   }
   return values;

@@ -2,6 +2,7 @@
  * Owns the adapter: the port of the engine on one side, database and queue on the other.
  * Must not know what the database is made of: a folder and a memory differ in their backing only.
  */
+import { messageOf } from '../core/errors.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Commit, Lease, SessionRecords, TurnStore } from '../core/ports.js';
 import type {
@@ -15,14 +16,14 @@ import type {
 } from '../core/records.js';
 import { encodeCommit } from './commit.js';
 import { CommitJob } from './commit-job.js';
-import { type Backing, closedError, Database } from './database.js';
+import { damaged } from './damage.js';
+import { type Backing, closedError, Database, isCorruption } from './database.js';
 import { SweepJob, sweepGarbage } from './epochs.js';
 import { checkFormat } from './format.js';
-import { sessionOfMarker } from './keys.js';
 import { Leases } from './leases.js';
 import { MarkerRepairJob, QuarantineJob } from './quarantine.js';
 import * as reads from './reads.js';
-import { decodeRecord } from './records.js';
+import * as scans from './scans.js';
 import { readHead, Sessions } from './sessions.js';
 import type { Tables } from './tables.js';
 import { WriteQueue } from './write-queue.js';
@@ -72,16 +73,16 @@ export class LevelTurnStore implements TurnStore {
   }
 
   head(sessionId: string): Promise<Head | undefined> {
-    return this.#read((tables) => readHead(tables, sessionId));
+    return this.#readOf(sessionId, (tables) => readHead(tables, sessionId));
   }
   load(sessionId: string): Promise<SessionRecords | undefined> {
-    return this.#read((tables) => reads.readSession(tables, sessionId));
+    return this.#readOf(sessionId, (tables) => reads.readSession(tables, sessionId));
   }
   messages(sessionId: string): Promise<readonly StoredMessage[]> {
-    return this.#read((tables) => reads.readMessages(tables, sessionId));
+    return this.#readOf(sessionId, (tables) => reads.readMessages(tables, sessionId));
   }
   inbox(sessionId: string): Promise<readonly InboxRecord[]> {
-    return this.#read((tables) => reads.readInbox(tables, sessionId));
+    return this.#readOf(sessionId, (tables) => reads.readInbox(tables, sessionId));
   }
   call(callId: string): Promise<CallRecord | undefined> {
     return this.#read((tables) => reads.readCall(tables, callId));
@@ -93,21 +94,22 @@ export class LevelTurnStore implements TurnStore {
     return this.#read((tables) => reads.readOutcome(tables, turnId));
   }
   waitingInput(agent: string): Promise<readonly string[]> {
-    return this.#read((tables) => reads.readWaitingInput(tables, agent));
+    return this.#read((tables) => scans.scanWaitingInput(tables, agent));
   }
   reviews(agent: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
-    return this.#read((tables) => reads.readReviews(tables, agent));
+    return this.#read((tables) => scans.scanReviews(tables, agent));
   }
 
   async markers(agent: string): Promise<readonly Marker[]> {
-    const { markers, damaged } = await this.#read(scanMarkers);
-    for (const sessionId of damaged) {
+    const scan = await this.#read(scans.scanMarkers);
+    const found = [...scan.markers];
+    for (const sessionId of scan.damaged) {
       const repair = new MarkerRepairJob(sessionId);
       // What cannot be repaired now is found again by the next scan; the others must not wait for it.
       await this.#queue.submit(repair).catch(() => {});
-      if (repair.marker !== null) markers.push(repair.marker);
+      if (repair.marker !== null) found.push(repair.marker);
     }
-    return markers.filter((marker) => marker.agent === agent).sort((a, b) => b.savedAt - a.savedAt);
+    return found.filter((marker) => marker.agent === agent).sort((a, b) => b.savedAt - a.savedAt);
   }
 
   async quarantine(sessionId: string, reason: string): Promise<void> {
@@ -126,6 +128,18 @@ export class LevelTurnStore implements TurnStore {
     return this.#database.read(read);
   }
 
+  /** Damage that LevelDB itself finds does not know its session. */
+  #readOf<T>(sessionId: string, read: (tables: Tables) => Promise<T>): Promise<T> {
+    return this.#read(async (tables) => {
+      try {
+        return await read(tables);
+      } catch (error) {
+        if (!isCorruption(error)) throw error;
+        throw damaged(sessionId, 'a record', `cannot be read by LevelDB (${messageOf(error)})`);
+      }
+    });
+  }
+
   #checkOpen(): void {
     if (this.#closing !== null) throw closedError();
   }
@@ -134,19 +148,4 @@ export class LevelTurnStore implements TurnStore {
     // A sweep that fails is made up for by the next opening.
     this.#queue.submit(new SweepJob(sessionId, epoch, () => this.#closing !== null)).catch(() => {});
   }
-}
-
-async function scanMarkers(tables: Tables): Promise<{ markers: Marker[]; damaged: string[] }> {
-  const markers: Marker[] = [];
-  const damaged: string[] = [];
-  for await (const [key, bytes] of tables.scan('marker')) {
-    const record = decodeRecord('marker', key, bytes);
-    if (record.ok) {
-      markers.push(record.value as unknown as Marker);
-      continue;
-    }
-    const sessionId = sessionOfMarker(key);
-    if (sessionId !== undefined) damaged.push(sessionId);
-  }
-  return { markers, damaged };
 }

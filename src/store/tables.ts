@@ -42,12 +42,18 @@ export interface Snapshot {
 interface Sublevel {
   open(): Promise<void>;
   get(key: string, options: ReadOptions): Promise<Buffer | undefined>;
-  iterator(options: object): { nextv(size: number): Promise<[string, Buffer][]>; close(): Promise<void> };
+  iterator(options: object): { nextv(size: number): Promise<Entry[]>; close(): Promise<void> };
   keys(options: object): { all(): Promise<string[]> };
 }
 interface ReadOptions {
   readonly snapshot?: Snapshot;
 }
+export interface ScanOptions extends ReadOptions {
+  readonly reverse?: boolean;
+  /** Entries taken from LevelDB at once; an error loses those of its chunk. */
+  readonly chunk?: number;
+}
+export type Entry = [key: string, value: Buffer];
 
 export class Tables {
   readonly level: Level;
@@ -78,12 +84,12 @@ export class Tables {
     return this.#sublevels[kind].get(key, snapshot === undefined ? {} : { snapshot });
   }
 
-  async *scan(kind: Kind, range?: Range, snapshot?: Snapshot): AsyncGenerator<[key: string, value: Buffer]> {
-    const options = { ...range, highWaterMarkBytes: READ_AHEAD_BYTES, ...(snapshot === undefined ? {} : { snapshot }) };
-    const iterator = this.#sublevels[kind].iterator(options);
+  async *scan(kind: Kind, range: Partial<Range> = {}, how: ScanOptions = {}): AsyncGenerator<Entry> {
+    const { chunk = CHUNK, ...options } = how;
+    const iterator = this.#sublevels[kind].iterator({ highWaterMarkBytes: READ_AHEAD_BYTES, ...range, ...options });
     try {
       for (;;) {
-        const entries = await iterator.nextv(CHUNK);
+        const entries = await iterator.nextv(chunk);
         if (entries.length === 0) return;
         yield* entries;
       }

@@ -1,4 +1,7 @@
 // Bytes that are not what was written: told, kept, and never a reason for anything else to stop (I12).
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Commit, SessionRecords } from '../../src/core/ports.js';
@@ -7,6 +10,7 @@ import { KINDS, type Kind } from '../../src/store/keys.js';
 import { encodeRecord } from '../../src/store/records.js';
 import type { LevelTurnStore } from '../../src/store/store.js';
 import { del, put, type Tables } from '../../src/store/tables.js';
+import { bundle } from './bundle.js';
 import {
   appended,
   callOf,
@@ -19,7 +23,7 @@ import {
   textsOf,
   turnOf,
 } from './fixtures.js';
-import { inWorld, makeWorld, WORLDS, type World } from './world.js';
+import { inWorld, makeWorld, temporaryFolder, WORLDS, type World } from './world.js';
 
 const damage = (record: string) => ({
   code: 'TURN_DAMAGED',
@@ -236,6 +240,24 @@ describe.each(WORLDS)('damage in %s', (name) => {
     });
   });
 });
+
+it('I12: a flipped bit in a table of LevelDB stops neither the opening nor the scans, and hides no interrupted turn', async () => {
+  const { folder, program } = await bundle('flips.ts');
+  const path = temporaryFolder();
+  try {
+    // In a process of its own: LevelDB can abort the process that meets a damaged table.
+    const { stdout } = await promisify(execFile)(process.execPath, [program, path]);
+    const results = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { at: number; wrong: string[] });
+    expect(results.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+    expect(results.length).toBeGreaterThan(50);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(path, { recursive: true, force: true });
+  }
+}, 120_000);
 
 it('I12: random bytes under every key stop neither the opening nor a scan', async () => {
   await fc.assert(

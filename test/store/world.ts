@@ -121,11 +121,11 @@ export async function expectMarkersAgree(world: World): Promise<void> {
     tables.atOnce(async (snapshot) => {
       const heads: Head[] = [];
       const markers: { sessionId: string; turnId: string; agent: string }[] = [];
-      for await (const [key, bytes] of tables.scan('head', undefined, snapshot)) {
+      for await (const [key, bytes] of tables.scan('head', {}, { snapshot })) {
         const record = decodeRecord('head', key, bytes);
         if (record.ok) heads.push((record.value as unknown as { head: Head }).head);
       }
-      for await (const [key, bytes] of tables.scan('marker', undefined, snapshot)) {
+      for await (const [key, bytes] of tables.scan('marker', {}, { snapshot })) {
         const record = decodeRecord('marker', key, bytes);
         if (record.ok) markers.push(record.value as unknown as (typeof markers)[number]);
       }

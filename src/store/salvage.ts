@@ -1,0 +1,54 @@
+/**
+ * Owns reading a database of which LevelDB itself cannot read a part.
+ * Must not know what records mean.
+ */
+import { isCorruption } from './database.js';
+import type { Kind, Range } from './keys.js';
+import type { Entry, Tables } from './tables.js';
+
+/**
+ * Everything of a range that can be read. LevelDB ends a scan at the first block it cannot read: then from there one
+ * by one, and from the other end back to it.
+ * @param missing Called when something could not be read.
+ */
+export async function* readable(
+  tables: Tables,
+  kind: Kind,
+  range: Partial<Range> = {},
+  missing: () => void = () => {},
+): AsyncGenerator<Entry> {
+  let rest = range;
+  try {
+    for await (const entry of tables.scan(kind, range)) {
+      yield entry;
+      rest = behind(entry[0], range);
+    }
+    return;
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+    missing();
+  }
+  for (const reverse of [false, true]) {
+    try {
+      for await (const entry of tables.scan(kind, rest, { chunk: 1, reverse })) {
+        yield entry;
+        if (!reverse) rest = behind(entry[0], range);
+      }
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+    }
+  }
+}
+
+/** The next key after this one is this one with the lowest character behind it. */
+const behind = (key: string, range: Partial<Range>): Partial<Range> => ({ ...range, gte: `${key}\u0000` });
+
+/** undefined also for bytes that LevelDB itself cannot read: of these there is nothing to keep. */
+export async function bytesOf(tables: Tables, kind: Kind, key: string): Promise<Buffer | undefined> {
+  try {
+    return await tables.get(kind, key);
+  } catch (error) {
+    if (isCorruption(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Owns what a start-up asks of all sessions at once: markers, waiting input, reviews.
+ * Must not know single sessions' records. No byte may stop these (I12): what cannot be read is made up for from the
+ * heads where they know it, and left out where they do not.
+ */
+import type { Head, Marker, ReviewRecord } from '../core/records.js';
+import * as keys from './keys.js';
+import { decodeRecord } from './records.js';
+import { readable } from './salvage.js';
+import { readHead } from './sessions.js';
+import type { Tables } from './tables.js';
+
+export interface MarkerScan {
+  readonly markers: readonly Marker[];
+  /** Sessions whose marker cannot be read or is gone. */
+  readonly damaged: readonly string[];
+}
+
+export async function scanMarkers(tables: Tables): Promise<MarkerScan> {
+  const markers = new Map<string, Marker>();
+  const damaged = new Set<string>();
+  let complete = true;
+  const missing = () => {
+    complete = false;
+  };
+  for await (const [key, bytes] of readable(tables, 'marker', {}, missing)) {
+    const record = decodeRecord('marker', key, bytes);
+    const sessionId = keys.sessionOfMarker(key);
+    // Where even the key is damaged, one of the sessions has lost its marker and nobody can say which.
+    if (sessionId === undefined) missing();
+    else if (record.ok) markers.set(sessionId, record.value as unknown as Marker);
+    else damaged.add(sessionId);
+  }
+  if (!complete) {
+    for await (const head of heads(tables)) {
+      if (head.inProgress || head.outcomesDue.length > 0) damaged.add(head.sessionId);
+    }
+  }
+  return { markers: [...markers.values()], damaged: [...damaged].filter((sessionId) => !markers.has(sessionId)) };
+}
+
+/** Sessions of the agent with waiting input. A record that cannot be read counts for the agent of its head. */
+export async function scanWaitingInput(tables: Tables, agent: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  let complete = true;
+  const missing = () => {
+    complete = false;
+  };
+  for await (const [key, bytes] of readable(tables, 'inbox', {}, missing)) {
+    const sessionId = keys.sessionOfInbox(key);
+    if (sessionId === undefined) missing();
+    if (sessionId === undefined || found.has(sessionId)) continue;
+    const record = decodeRecord('inbox', key, bytes);
+    const owner = record.ok ? (record.value as { readonly agent: string }).agent : await agentOf(tables, sessionId);
+    if (owner === agent) found.add(sessionId);
+  }
+  if (!complete) {
+    for await (const head of heads(tables)) {
+      if (head.agent === agent && head.waitingInput > 0) found.add(head.sessionId);
+    }
+  }
+  return [...found];
+}
+
+export async function scanReviews(
+  tables: Tables,
+  agent: string,
+): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
+  const found: (ReviewRecord & { readonly sessionId: string })[] = [];
+  for await (const [key, bytes] of readable(tables, 'review')) {
+    const record = decodeRecord('review', key, bytes);
+    if (!record.ok) continue;
+    const value = record.value as unknown as { agent: string; sessionId: string; review: ReviewRecord };
+    if (value.agent === agent) found.push({ ...value.review, sessionId: value.sessionId });
+  }
+  return found;
+}
+
+/** All heads that can be read. Costs every session: only where damage leaves no other way. */
+async function* heads(tables: Tables): AsyncGenerator<Head> {
+  for await (const [key, bytes] of readable(tables, 'head')) {
+    const record = decodeRecord('head', key, bytes);
+    if (record.ok) yield (record.value as unknown as { readonly head: Head }).head;
+  }
+}
+
+function agentOf(tables: Tables, sessionId: string): Promise<string | undefined> {
+  return readHead(tables, sessionId).then(
+    (head) => head?.agent,
+    () => undefined,
+  );
+}
