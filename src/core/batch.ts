@@ -71,7 +71,7 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
   for (const { callId } of journal.batch(messageId)) {
     const call = journal.get(callId) as CallRecord;
     if (!mayStart(call)) continue;
-    const admission = isAllowed(call) ? FREE : facts.admission(call);
+    const admission = isAllowed(call, facts.now) ? FREE : facts.admission(call);
     if (admission.kind === 'refuse') {
       refuse(journal, call, admission.reason, facts.now);
     } else if (admission.kind === 'ask') {
@@ -85,8 +85,9 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
 }
 
 const FREE: Admission = { kind: 'free' };
-/** A decision not yet used stays valid; one that was used never covers a second dispatch. */
-const isAllowed = (call: CallRecord): boolean => call.approval?.state === 'allowed';
+/** A decision not yet used stays valid until its deadline; one that was used never covers a second dispatch. */
+const isAllowed = ({ approval }: CallRecord, now: number): boolean =>
+  approval?.state === 'allowed' && (approval.expiresAt === null || now < approval.expiresAt);
 
 function isExcluded(journal: Journal, messageId: string, call: CallRecord): boolean {
   if (call.exclusive === null) return false;
@@ -101,9 +102,15 @@ const askedApproval = ({ now, approvalMs }: BatchFacts): ApprovalRecord => ({
   expiresAt: approvalMs > 0 ? now + approvalMs : null,
 });
 
+/** A call that was handed to its tool before is refused a second dispatch only: the model must not read that nothing happened. */
 export function refuse(journal: Journal, call: CallRecord, reason: string, at: number): void {
-  journal.advance(call.callId, 'call.failed', { output: { type: 'execution-denied', reason }, settledAt: at });
+  const told = call.state === 'inDoubt' ? `${reason} ${STARTED_BEFORE}` : reason;
+  const output: ToolOutput = { type: 'execution-denied', reason: told };
+  journal.advance(call.callId, 'call.failed', { output, settledAt: at, doubt: null });
 }
+
+const STARTED_BEFORE =
+  'An earlier start of it was interrupted and may have taken effect: check before you ask for it again.';
 
 /** Nobody decided in time. */
 export function expireApprovals(journal: Journal, messageId: string, at: number): void {
@@ -135,7 +142,7 @@ function interrupted(call: CallRecord | undefined): ToolOutput {
   };
 }
 
-/** Cut at a well-formed place, with a note; content with files keeps them, only its texts are cut. */
+/** Cut at a well-formed place, with a note; content keeps its files, and its texts share the bytes. */
 function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
   if (bytes === 0) return output;
   if (output.type === 'text' || output.type === 'error-text') return cutValue(output, output.value, bytes);
@@ -144,10 +151,18 @@ function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
     if (text.length <= bytes / 4 || byteLength(text) <= bytes) return output;
     return cutValue({ ...output, type: output.type === 'json' ? 'text' : 'error-text', value: text }, text, bytes);
   }
+  if (output.type === 'execution-denied') {
+    const { reason } = output;
+    return reason === undefined || byteLength(reason) <= bytes ? output : { ...output, reason: cutNote(reason, bytes) };
+  }
   if (output.type !== 'content') return output;
-  const value = output.value.map((part) =>
-    part.type === 'text' && byteLength(part.text) > bytes ? { ...part, text: cutNote(part.text, bytes) } : part,
-  );
+  let left = bytes;
+  const value = output.value.map((part) => {
+    if (part.type !== 'text') return part;
+    const allowed = left;
+    left = Math.max(0, allowed - byteLength(part.text));
+    return byteLength(part.text) <= allowed ? part : { ...part, text: cutNote(part.text, allowed) };
+  });
   return { ...output, value };
 }
 

@@ -3,7 +3,7 @@
  * Must not know where it is stored. A checkpoint that cannot be read is a value with a reason, never a throw:
  * recovery abandons its turn with an event and goes on.
  */
-import type { Limits, TurnContext, TurnMachine } from '../../machines/index.js';
+import type { Cause, Limits, TurnContext, TurnMachine } from '../../machines/index.js';
 import { messageOf } from './errors.js';
 import { equalJson, type Json, toJson } from './json.js';
 import type { Checkpoint } from './records.js';
@@ -102,10 +102,25 @@ const LIMITS: { readonly [name in keyof Limits]: Check } = {
   outputBytes: count,
 };
 
+const CAUSES: { readonly [kind in Cause['kind']]: { readonly [name: string]: Check } } = {
+  hardIdle: {},
+  modelError: { error: text, reason: text, retryAfterMs: orNull(Number.isFinite) },
+  modelFault: { fault: text },
+  stop: {},
+  compactionRefused: { reason: text },
+  setup: { reason: text },
+  policy: { reason: text },
+};
+
+function isCause(value: unknown): boolean {
+  if (!isRecord(value) || typeof value.kind !== 'string' || !Object.hasOwn(CAUSES, value.kind)) return false;
+  return faultOf(value, { kind: text, ...CAUSES[value.kind as Cause['kind']] }) === undefined;
+}
+
 const CONTEXT: { readonly [name in keyof TurnContext]: Check } = {
   turnId: text,
   limits: (value) => faultOf(value, LIMITS) === undefined,
-  cause: orNull((value) => isRecord(value) && text(value.kind)),
+  cause: orNull(isCause),
   modelFailures: count,
   failingSince: orNull(Number.isFinite),
   failedAt: orNull(Number.isFinite),

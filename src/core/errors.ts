@@ -74,8 +74,13 @@ export class HardIdleTimeout extends Error {
   override readonly name = 'HardIdleTimeout';
 }
 
-/** What can be said about anything that was thrown, `null` and strings included. */
+/** What can be said about anything that was thrown, `null`, strings and objects that resist included. Never throws. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
-  return typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown (${String(thrown)})`;
+  try {
+    if (typeof thrown === 'string') return thrown;
+    if (thrown instanceof Error) return String(thrown.message === '' ? thrown.name : thrown.message);
+    return `a value that is not an Error was thrown (${String(thrown)})`;
+  } catch {
+    return 'a value that is not an Error was thrown, and it cannot be read';
+  }
 }

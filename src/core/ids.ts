@@ -26,11 +26,11 @@ export const turnIdOf = (sessionId: string, unique: string): string => `${encode
 
 /** undefined where the text is no turn id of ours. */
 export function sessionOfTurn(turnId: string): string | undefined {
-  const parts = turnId.split('.');
-  if (parts.length !== 2 || parts[0] === '' || parts[1] === '') return undefined;
+  const [session, unique, ...rest] = turnId.split('.');
+  if (session === undefined || unique === undefined || session === '' || unique === '' || rest.length > 0) return;
   try {
-    const sessionId = decodeURIComponent(parts[0] as string);
-    return encodeId(sessionId) === parts[0] ? sessionId : undefined;
+    const sessionId = decodeURIComponent(session);
+    return encodeId(sessionId) === session && encodeId(unique) === unique ? sessionId : undefined;
   } catch {
     return undefined;
   }
@@ -42,6 +42,9 @@ export const callIdOf = (turnId: string, response: number, index: number): strin
 
 /** undefined where the text is no call id of ours. */
 export function turnOfCall(callId: string): string | undefined {
-  const match = /^([^.]+\.[^.]+)\.\d{5,}\.\d{4,}$/.exec(callId);
-  return match?.[1];
+  const match = /^([^.]+\.[^.]+)\.(\d{5,})\.(\d{4,})$/.exec(callId);
+  if (match === null) return undefined;
+  const turnId = match[1] as string;
+  const isOurs = callIdOf(turnId, Number(match[2]), Number(match[3])) === callId;
+  return isOurs && sessionOfTurn(turnId) !== undefined ? turnId : undefined;
 }

@@ -2,88 +2,144 @@
  * Owns what may be stored: JSON values, checked with their path before anything is written (I14).
  * Must not know records or keys.
  */
-import { TurnError } from './errors.js';
+import { messageOf, TurnError } from './errors.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** Nesting a value may have. Prevents: a stack overflow in the middle of a commit. */
 const DEPTH = 500;
 
-type Mode = 'strict' | 'repair';
-
 /**
- * Throws unless the value survives a round trip through JSON exactly.
+ * Throws unless the value survives a round trip through JSON exactly. Makes no copy: it runs in front of every write.
  * @throws {TurnError} TURN_INVALID_VALUE, with the path of the first part that does not.
  */
 export function checkJson(value: unknown, path: string): asserts value is Json {
-  visit(value, path, 'strict', 0, []);
+  walk(value, path, false);
 }
 
 /**
- * The JSON value of text from models and tools: lone surrogates are replaced, absent properties dropped, -0 is 0.
- * What has no JSON value at all is refused.
+ * The JSON value of what models and tools give, always a copy: lone surrogates are replaced, absent properties and
+ * names on arrays dropped, -0 is 0. What has no JSON value at all is refused.
  * @throws {TurnError} TURN_INVALID_VALUE, with the path.
  */
 export function toJson(value: unknown, path: string): Json {
-  return visit(value, path, 'repair', 0, []);
+  return walk(value, path, true);
 }
 
-function refuse(path: string, what: string): never {
-  throw new TurnError('TURN_INVALID_VALUE', `${path} is ${what}; only JSON values can be stored.`);
+/** Something that has no JSON value. Its path grows on the way out, so that a value in order costs no path. */
+class Fault {
+  readonly what: string;
+  readonly path: string;
+
+  constructor(what: string, path = '') {
+    this.what = what;
+    this.path = path;
+  }
 }
 
-function visit(value: unknown, path: string, mode: Mode, depth: number, parents: object[]): Json {
+/** Getters and proxies run code of others: what they throw is a fault of the value. */
+const faultOf = (thrown: unknown): Fault =>
+  thrown instanceof Fault ? thrown : new Fault(`unreadable (${messageOf(thrown)})`);
+
+function walk(value: unknown, path: string, repairs: boolean): Json {
+  try {
+    return visit(value, repairs, []);
+  } catch (thrown) {
+    const fault = faultOf(thrown);
+    const message = `${path}${fault.path} is ${fault.what}; only JSON values can be stored.`;
+    throw new TurnError('TURN_INVALID_VALUE', message.toWellFormed());
+  }
+}
+
+function visit(value: unknown, repairs: boolean, parents: object[]): Json {
   switch (typeof value) {
     case 'boolean':
       return value;
     case 'string':
       if (value.isWellFormed()) return value;
-      return mode === 'repair' ? value.toWellFormed() : refuse(path, 'text with a lone surrogate');
+      if (repairs) return value.toWellFormed();
+      throw new Fault('text with a lone surrogate');
     case 'number':
-      if (!Number.isFinite(value)) return refuse(path, String(value));
-      if (Object.is(value, -0)) return mode === 'repair' ? 0 : refuse(path, '-0');
-      return value;
+      if (!Number.isFinite(value)) throw new Fault(String(value));
+      if (!Object.is(value, -0)) return value;
+      if (repairs) return 0;
+      throw new Fault('-0');
     case 'object':
-      if (value === null) return value;
-      return visitObject(value, path, mode, depth, parents);
+      return value === null ? value : visitObject(value, repairs, parents);
     default:
-      return refuse(path, typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`);
+      throw new Fault(typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`);
   }
 }
 
-function visitObject(value: object, path: string, mode: Mode, depth: number, parents: object[]): Json {
-  if (depth >= DEPTH) return refuse(path, `nested more than ${DEPTH} levels deep`);
-  if (parents.includes(value)) return refuse(path, 'part of a cycle');
+function visitObject(value: object, repairs: boolean, parents: object[]): Json {
+  if (parents.length >= DEPTH) throw new Fault(`nested more than ${DEPTH} levels deep`);
+  if (parents.includes(value)) throw new Fault('part of a cycle');
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') throw new Fault('an object with toJSON()');
+  if (Object.getOwnPropertySymbols(value).length > 0) throw new Fault('an object with symbol keys');
   parents.push(value);
-  const result = Array.isArray(value)
-    ? visitArray(value, path, mode, depth, parents)
-    : visitRecord(value, path, mode, depth, parents);
+  const result = Array.isArray(value) ? visitArray(value, repairs, parents) : visitRecord(value, repairs, parents);
   parents.pop();
   return result;
 }
 
-function visitArray(value: unknown[], path: string, mode: Mode, depth: number, parents: object[]): Json {
-  // A hole reads as undefined and is refused like it; map() would skip it.
-  return Array.from(value, (item, index) => visit(item, `${path}[${index}]`, mode, depth + 1, parents));
+function visitArray(value: readonly unknown[], repairs: boolean, parents: object[]): Json {
+  if (!repairs && !isPlain(value, 2)) throw new Fault(`${kindOf(value)}, not a plain array`);
+  const copy: Json[] | undefined = repairs ? [] : undefined;
+  // By index, because a hole has to be seen: it reads as undefined and is refused like it.
+  for (let index = 0; index < value.length; index += 1) {
+    try {
+      const item = visit(value[index], repairs, parents);
+      copy?.push(item);
+    } catch (thrown) {
+      const fault = faultOf(thrown);
+      throw new Fault(fault.what, `[${index}]${fault.path}`);
+    }
+  }
+  if (!repairs && Object.keys(value).length !== value.length) throw new Fault('an array with names');
+  return copy ?? (value as readonly Json[]);
 }
 
-function visitRecord(value: object, path: string, mode: Mode, depth: number, parents: object[]): Json {
-  const prototype = Object.getPrototypeOf(value) as object | null;
-  // A plain object of another realm (vm, worker) has a prototype of its own whose prototype is null.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    return refuse(path, `a ${value.constructor?.name ?? 'class instance'}, not a plain object`);
-  }
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return refuse(path, 'an object with toJSON()');
-  if (Object.getOwnPropertySymbols(value).length > 0) return refuse(path, 'an object with symbol keys');
-  const entries: [string, Json][] = [];
-  for (const [key, item] of Object.entries(value)) {
-    if (item === undefined && mode === 'repair') continue;
-    const at = `${path}.${key}`;
-    if (!key.isWellFormed() && mode === 'strict') return refuse(at, 'under a key with a lone surrogate');
-    entries.push([key.toWellFormed(), visit(item, at, mode, depth + 1, parents)]);
+function visitRecord(value: object, repairs: boolean, parents: object[]): Json {
+  if (!isPlain(value, 1)) throw new Fault(`${kindOf(value)}, not a plain object`);
+  const entries: [string, Json][] | undefined = repairs ? [] : undefined;
+  for (const key of Object.keys(value)) {
+    try {
+      const item = (value as Record<string, unknown>)[key];
+      if (item === undefined && repairs) continue;
+      const name = nameOf(key, value, repairs);
+      const json = visit(item, repairs, parents);
+      entries?.push([name, json]);
+    } catch (thrown) {
+      const fault = faultOf(thrown);
+      throw new Fault(fault.what, `.${key}${fault.path}`);
+    }
   }
   // fromEntries defines own properties, so a key named __proto__ stays data.
-  return Object.fromEntries(entries);
+  return entries === undefined ? (value as Json) : Object.fromEntries(entries);
+}
+
+/** Two keys that become equal when they are repaired would lose a value without a word. */
+function nameOf(key: string, owner: object, repairs: boolean): string {
+  if (key.isWellFormed()) return key;
+  if (!repairs) throw new Fault('under a key with a lone surrogate');
+  const name = key.toWellFormed();
+  const twins = Object.keys(owner).filter((other) => other.toWellFormed() === name);
+  if (twins.length > 1) throw new Fault('under a key that equals another one once its lone surrogates are replaced');
+  return name;
+}
+
+/** By the length of its prototype chain, so that plain values of another realm (vm, worker) count as plain. */
+function isPlain(value: object, chain: 1 | 2): boolean {
+  let last = Object.getPrototypeOf(value) as object | null;
+  if (last === null) return true;
+  for (let length = 1; length < chain; length += 1) last = last && (Object.getPrototypeOf(last) as object | null);
+  // Only Object.prototype, of whatever realm, has this name and nothing behind it.
+  return last !== null && Object.getPrototypeOf(last) === null && Object.hasOwn(last, 'isPrototypeOf');
+}
+
+function kindOf(value: object): string {
+  const name: unknown = (Object.getPrototypeOf(value) as object | null)?.constructor?.name;
+  return typeof name === 'string' && name !== '' ? `a ${name}` : 'a class instance';
 }
 
 /** One text for equal values, whatever the order of their keys. */
@@ -117,5 +173,6 @@ export function cutText(text: string, bytes: number): string {
   let end = bytes;
   // 10xxxxxx continues a character: the cut goes in front of the character it would split.
   while (end > 0 && ((encoded[end] as number) & 0xc0) === 0x80) end -= 1;
-  return new TextDecoder().decode(encoded.subarray(0, end));
+  // Without ignoreBOM a byte order mark in front of the text would be lost.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoded.subarray(0, end));
 }

@@ -3,8 +3,9 @@
  * Must not know how a plan is carried out. With checkpoint.ts and gates.ts it holds every XState call of the product.
  */
 import { initialTransition, type SnapshotFrom, transition } from 'xstate';
-import { OFF_MS, type TurnEvent, type TurnInput, type TurnMachine } from '../../machines/index.js';
+import { OFF_MS, REASON_BYTES, type TurnEvent, type TurnInput, type TurnMachine } from '../../machines/index.js';
 import { messageOf, TurnError } from './errors.js';
+import { cutText } from './json.js';
 import type { Phase } from './records.js';
 
 export type TurnSnapshot = SnapshotFrom<TurnMachine>;
@@ -79,7 +80,7 @@ export function step(machine: TurnMachine, snapshot: TurnSnapshot, event: TurnEv
     return planOf(snapshot, next, actions);
   } catch (thrown) {
     if (event.type === 'turn.faulted') throw thrown;
-    return step(machine, snapshot, { type: 'turn.faulted', reason: messageOf(thrown) });
+    return step(machine, snapshot, { type: 'turn.faulted', reason: cutText(messageOf(thrown), REASON_BYTES) });
   }
 }
 
@@ -117,7 +118,7 @@ function planOf(before: TurnSnapshot | null, next: TurnSnapshot, actions: readon
   return {
     next,
     phase,
-    entered: effects.length > 0 || before === null || phaseOf(before) !== phase,
+    entered: before === null || phaseOf(before) !== phase || effects.length > 0 || armsPhase(timers, phase),
     final: next.status === 'done',
     directive,
     edits,
@@ -126,6 +127,10 @@ function planOf(before: TurnSnapshot | null, next: TurnSnapshot, actions: readon
     softIdle,
   };
 }
+
+/** A phase without effects was entered again when its own time-out is armed; ids of timers end with the id of their state. */
+const armsPhase = (timers: readonly TimerOperation[], phase: Phase): boolean =>
+  timers.some((timer) => timer.kind === 'arm' && timer.id.endsWith(`.${phase}`));
 
 /** An undelayed raise is already applied when XState lists it: only delayed ones are timers. */
 function addTimer(action: Action, timers: TimerOperation[]): void {

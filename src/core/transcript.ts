@@ -59,14 +59,14 @@ export function repairStored(
 type Make<T> = (message: ToolMessage, answered: T) => T;
 
 function repair<T>(list: readonly T[], read: (item: T) => Message, make: Make<T>): readonly T[] {
-  const found = assignResults(list.map(read));
+  const { found, foreign } = assignResults(list.map(read));
   const repaired: T[] = [];
   for (let index = 0; index < list.length; index += 1) {
     const item = list[index] as T;
     const message = read(item);
     if (message.role === 'tool') {
       // Results stand behind their calls already; what else such a message holds stays where it is.
-      const others = message.content.filter((part) => part.type !== 'tool-result');
+      const others = message.content.filter((part) => part.type !== 'tool-result' || foreign.has(part));
       if (others.length === message.content.length) repaired.push(item);
       else if (others.length > 0) repaired.push(make({ ...message, content: others }, item));
       continue;
@@ -75,7 +75,7 @@ function repair<T>(list: readonly T[], read: (item: T) => Message, make: Make<T>
     const calls = localCalls(message);
     if (calls.length === 0) continue;
     const behind = toolMessagesBehind(list, index, read);
-    if (answersInOrder(calls, behind.map(read))) {
+    if (answersInOrder(calls, behind.map(read), foreign)) {
       repaired.push(...behind);
       index += behind.length;
     } else {
@@ -86,8 +86,18 @@ function repair<T>(list: readonly T[], read: (item: T) => Message, make: Make<T>
   return repaired.length === list.length && repaired.every((item, index) => item === list[index]) ? list : repaired;
 }
 
-/** For each answer, by index: the results of its calls. A result belongs to the nearest answer before it that waits for its id. */
-function assignResults(messages: readonly Message[]): ReadonlyMap<number, readonly (ToolResultPart | undefined)[]> {
+/** Which call each result belongs to. */
+interface Assigned {
+  /** For each answer, by index: the results of its calls. */
+  readonly found: ReadonlyMap<number, readonly (ToolResultPart | undefined)[]>;
+  /** Results of calls that the provider ran itself: left alone, wherever they stand. */
+  readonly foreign: ReadonlySet<unknown>;
+}
+
+/** A result belongs to the nearest answer before it that waits for its id. */
+function assignResults(messages: readonly Message[]): Assigned {
+  const providers = new Set<string>();
+  const foreign = new Set<ToolResultPart>();
   const answers = new Map<number, (ToolResultPart | undefined)[]>();
   const waiting: { readonly id: string; readonly results: (ToolResultPart | undefined)[]; readonly at: number }[] = [];
   messages.forEach((message, index) => {
@@ -96,16 +106,20 @@ function assignResults(messages: readonly Message[]): ReadonlyMap<number, readon
     if (calls.length > 0) answers.set(index, results);
     // Later answers in front, calls of one answer in their order: equal ids are taken in the model's order.
     waiting.unshift(...calls.map((call, at) => ({ id: call.toolCallId, results, at })));
+    if (message.role === 'assistant') {
+      for (const part of message.content) if (part.type === 'tool-call') providers.add(part.toolCallId);
+      for (const call of calls) providers.delete(call.toolCallId);
+    }
     if (message.role !== 'tool') return;
     for (const part of message.content) {
       if (part.type !== 'tool-result') continue;
       const at = waiting.findIndex((call) => call.id === part.toolCallId);
-      if (at === -1) continue;
-      const call = waiting.splice(at, 1)[0];
+      const call = at === -1 ? undefined : waiting.splice(at, 1)[0];
       if (call !== undefined) call.results[call.at] = part;
+      else if (providers.has(part.toolCallId)) foreign.add(part);
     }
   });
-  return answers;
+  return { found: answers, foreign };
 }
 
 function toolMessagesBehind<T>(list: readonly T[], index: number, read: (item: T) => Message): readonly T[] {
@@ -114,12 +128,14 @@ function toolMessagesBehind<T>(list: readonly T[], index: number, read: (item: T
   return list.slice(index + 1, end);
 }
 
-function answersInOrder(calls: readonly ToolCallPart[], behind: readonly Message[]): boolean {
-  const ids = behind.flatMap((message) =>
-    message.role === 'tool'
-      ? message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : []))
-      : [],
-  );
+function answersInOrder(
+  calls: readonly ToolCallPart[],
+  behind: readonly Message[],
+  foreign: ReadonlySet<unknown>,
+): boolean {
+  const ids = behind
+    .flatMap((message) => (message.role === 'tool' ? message.content : []))
+    .flatMap((part) => (part.type === 'tool-result' && !foreign.has(part) ? [part.toolCallId] : []));
   return ids.length === calls.length && calls.every((call, at) => call.toolCallId === ids[at]);
 }
 
