@@ -12,6 +12,7 @@ export {
   turnMachine,
   UNATTENDED_LIMITS,
 } from '../machines/index.js';
+export type { DecisionResult } from './core/batch.js';
 export type { Migrate } from './core/checkpoint.js';
 export {
   DefinitiveFailure,
@@ -76,6 +77,7 @@ export {
   toolFor,
 } from './core/tools.js';
 export { repairTranscript } from './core/transcript.js';
+export type { ApprovalDecision } from './engine/approvals.js';
 export { createTurnEngine, type InterruptedTurn, type Session, type TurnEngine } from './engine/engine.js';
 export type { Accepted, Input } from './engine/intake.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';

@@ -4,7 +4,7 @@
  */
 import type { Journal } from './journal.js';
 import { isSettled } from './journal.js';
-import { cutText } from './json.js';
+import { cutText, type Json } from './json.js';
 import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
 import { localCalls } from './messages.js';
 import type { ApprovalRecord, CallRecord } from './records.js';
@@ -112,9 +112,50 @@ export function refuse(journal: Journal, call: CallRecord, reason: string, at: n
 const STARTED_BEFORE =
   'An earlier start of it was interrupted and may have taken effect: check before you ask for it again.';
 
+/** What a person decided about a call they were asked about. */
+export interface Decision {
+  readonly allow: boolean;
+  readonly by: string;
+  /** The model reads it. */
+  readonly reason?: string;
+  /** Instead of the model's input; the journal keeps both. */
+  readonly input?: Json;
+}
+
+export type DecisionResult = 'applied' | 'alreadyDecided' | 'expired';
+
+/** What a decision about this call would come to. */
+export function decidable(call: CallRecord, now: number): DecisionResult {
+  const { approval } = call;
+  if (approval?.state === 'expired') return 'expired';
+  if (approval?.state !== 'asked' || !waitsForDecision(call)) return 'alreadyDecided';
+  return approval.expiresAt !== null && approval.expiresAt <= now ? 'expired' : 'applied';
+}
+
+/** A refused call is over; an allowed one may start, once. */
+export function decide(journal: Journal, callId: string, decision: Decision, now: number): DecisionResult {
+  const call = journal.get(callId) as CallRecord;
+  const result = decidable(call, now);
+  if (result !== 'applied') return result;
+  const { allow, by, reason, input } = decision;
+  const asked = call.approval as ApprovalRecord;
+  const said = { ...asked, by, ...(reason === undefined ? {} : { reason }) };
+  if (allow) {
+    journal.amend(callId, {
+      approval: { ...said, state: 'allowed' },
+      ...(input === undefined ? {} : { editedInput: input }),
+    });
+  } else {
+    journal.amend(callId, { approval: { ...said, state: 'refused' } });
+    refuse(journal, call, reason ?? 'A person refused this call. It did not run.', now);
+  }
+  return 'applied';
+}
+
 /** Nobody decided in time. */
 export function expireApprovals(journal: Journal, messageId: string, at: number): void {
   for (const call of openDecisions(journal.batch(messageId))) {
+    journal.amend(call.callId, { approval: { ...(call.approval as ApprovalRecord), state: 'expired' } });
     refuse(journal, call, 'Nobody decided in time whether this call may run. It did not run.', at);
   }
 }
@@ -127,8 +168,21 @@ export function resultsOf(
 ): readonly ToolResultPart[] {
   return localCalls(answer).map((part: ToolCallPart, index) => {
     const call = batch[index];
-    return resultPart(part, cutOutput(call?.output ?? interrupted(call), outputBytes));
+    const output = cutOutput(call?.output ?? interrupted(call), outputBytes);
+    return resultPart(part, call?.editedInput === undefined ? output : noteEdit(output, call.editedInput));
   });
+}
+
+/** The model is told what really ran. */
+function noteEdit(output: ToolOutput, edited: Json): ToolOutput {
+  const note = {
+    type: 'text',
+    text: `A person changed the input before this call ran: ${JSON.stringify(edited)}`,
+  } as const;
+  if (output.type === 'content') return { ...output, value: [note, ...output.value] };
+  if (output.type === 'execution-denied') return output;
+  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
+  return { type: 'content', value: [note, { type: 'text', text }] };
 }
 
 /** What the model reads of a call that has no outcome when its turn ends. */

@@ -82,6 +82,7 @@ export type EventBody =
     }
   | { readonly type: 'progress'; readonly callId: string; readonly value: Json }
   | { readonly type: 'approvalRequested'; readonly approval: Approval }
+  | { readonly type: 'approvalDecided'; readonly approvalId: string; readonly allow: boolean; readonly by: string }
   | { readonly type: 'reviewRequested'; readonly review: Review }
   | { readonly type: 'softIdle'; readonly phase: Phase; readonly idleMs: number }
   | { readonly type: 'hardIdle'; readonly idleMs: number }

@@ -53,7 +53,10 @@ export function takeOrdinal(identical: readonly CallRecord[], taken: ReadonlySet
 
 /** What a step of the call's life adds to its record. */
 export type CallChange = Partial<
-  Pick<CallRecord, 'approval' | 'doubt' | 'definitive' | 'notes' | 'output' | 'input' | 'dispatchedAt' | 'settledAt'>
+  Pick<
+    CallRecord,
+    'approval' | 'doubt' | 'definitive' | 'notes' | 'output' | 'editedInput' | 'dispatchedAt' | 'settledAt'
+  >
 >;
 
 export interface JournalCounts {

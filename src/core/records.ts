@@ -68,6 +68,9 @@ export interface Head {
   readonly recoveries: number;
   readonly modelCalls: number;
   readonly usage: Usage;
+  /** Of all turns of the session. */
+  readonly sessionUsage: Usage;
+  readonly grants: readonly Grant[];
 
   /** Turns whose outcome `onOutcome` has not taken yet. */
   readonly outcomesDue: readonly string[];
@@ -100,13 +103,22 @@ export interface Checkpoint {
 export type CallState = 'prepared' | 'dispatched' | 'inDoubt' | 'notStarted' | 'succeeded' | 'failed';
 export type DoubtCause = 'crash' | 'timeout' | 'cancel' | 'unknown';
 
-/** What a person was asked about a call, and what they said. */
+/** What a person was asked about a call, and what they said. An allowed one is used up by the dispatch it allows. */
 export interface ApprovalRecord {
-  readonly state: 'asked' | 'allowed' | 'used';
+  readonly state: 'asked' | 'allowed' | 'used' | 'refused' | 'expired';
   readonly requestedAt: number;
   readonly expiresAt: number | null;
+  /** Who decided. */
   readonly by?: string;
   readonly reason?: string;
+}
+
+/** A person said: this tool needs no more asking. Holds only while somebody is there. */
+export interface Grant {
+  readonly tool: string;
+  readonly by: string;
+  /** The turn it was given for; null: the whole session. */
+  readonly turnId: string | null;
 }
 
 /** One call in the journal: the truth about it. */
@@ -120,6 +132,8 @@ export interface CallRecord {
   readonly toolName: string;
   /** As the model gave it; the key is made of this one. */
   readonly input: Json;
+  /** As a person changed it before they allowed the call; this one runs. */
+  readonly editedInput?: Json;
   readonly effect: Effect;
   readonly idempotencyKey: string;
   /** Which of the identical calls of the turn this is. */

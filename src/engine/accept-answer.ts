@@ -15,7 +15,7 @@ export async function acceptAnswer(scope: TurnScope, work: ToolWork, answer: Rea
     const message = { role: 'assistant', content: answer.content } as const;
     records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
   }
-  work.know(answer.calls);
+  scope.known.add(answer.calls);
   for (const { record } of answer.calls) {
     records.journal.add({ ...record, output: null });
     if (record.output !== null) fail(scope, record, record.output);

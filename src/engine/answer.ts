@@ -47,6 +47,8 @@ export interface ReadingFor {
   /** Open doubts of the session: an identical external call waits until a person has settled them. */
   readonly reviews: Iterable<ReviewRecord>;
   readonly attended: boolean;
+  /** A person said that this tool needs no more asking. */
+  isGranted(toolName: string): boolean;
   context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): ToolContext;
 }
 
@@ -217,7 +219,7 @@ function exclusiveOf(tool: AnyTool, name: string, input: unknown): string | null
   return exclusive === true ? name : exclusive;
 }
 
-export type AdmissionFor = Pick<ReadingFor, 'reviews' | 'attended' | 'context'>;
+export type AdmissionFor = Pick<ReadingFor, 'reviews' | 'attended' | 'isGranted' | 'context'>;
 
 /**
  * Asked when a call is prepared, and again by every recovery: presence belongs to the moment (I6). An approval
@@ -227,7 +229,7 @@ export async function admissionOf(
   tool: AnyTool,
   record: CallRecord,
   input: unknown,
-  { reviews, attended, context }: AdmissionFor,
+  { reviews, attended, isGranted, context }: AdmissionFor,
 ): Promise<Admission> {
   if (record.effect === 'external' && hasOpenTwin(record, reviews)) {
     return {
@@ -243,6 +245,8 @@ export async function admissionOf(
   }
   if (verdict === 'never') return { kind: 'free' };
   if (verdict === 'required') {
+    // A grant holds only while somebody is there (I6).
+    if (attended && isGranted(record.toolName)) return { kind: 'free' };
     if (attended || tool.unattended === 'park') return { kind: 'ask' };
     return { kind: 'refuse', reason: 'This call needs the approval of a person, and nobody is there. It did not run.' };
   }
@@ -261,7 +265,7 @@ export async function rereadCall(
 ): Promise<ReadCall | undefined> {
   const tool = findTool(tools, record.toolName);
   if (tool === undefined) return undefined;
-  const valid = await validate(tool.input, record.input);
+  const valid = await validate(tool.input, record.editedInput ?? record.input);
   if (!valid.ok) {
     const reason = `The input is not valid any more: ${valid.error}`;
     return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };

@@ -18,6 +18,8 @@ export interface DriverHost {
   announce(event: EventBody, turn: TurnName, durable: boolean): void;
   /** The driver is done: its turn ended, parked, was handed over or lost. */
   rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void;
+  /** Somebody said, from an authenticated request, that they are there. */
+  isPresent(sessionId: string): boolean;
   readonly late: LateOutcome;
 }
 

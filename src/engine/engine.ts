@@ -2,12 +2,14 @@
  * Owns the public engine: it puts the parts together and gives them one face.
  * Must not do anything itself that a part could own.
  */
+import type { DecisionResult } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
-import type { Review, TurnOutcome } from '../core/events.js';
+import type { Approval, Review, TurnOutcome } from '../core/events.js';
 import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { StoredMessage, Usage } from '../core/messages.js';
 import type { Phase } from '../core/records.js';
+import { type ApprovalDecision, Approvals } from './approvals.js';
 import { Delivery } from './delivery.js';
 import { type Accepted, type Input, Intake } from './intake.js';
 import { checkOptions, type EngineOptions } from './options.js';
@@ -65,6 +67,18 @@ export interface TurnEngine<X = Json> {
    * alike; a turn that ended before keeps its outcome. @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_FAILED.
    */
   cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome>;
+  /** Calls that wait for a decision, of all turns of this agent, running and parked. */
+  approvals(filter?: { readonly sessionId?: string }): Promise<readonly Approval[]>;
+  /**
+   * Durable when it resolves. A decision is used up by the dispatch it allowed. `expired`: the deadline had passed.
+   * @throws {TypeError} also when the edited input is not one the tool takes. @throws {TurnError} TURN_NOT_FOUND.
+   */
+  decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult>;
+  /**
+   * Somebody is there, as an authenticated request shows: approvals may be asked, grants hold. For this process and
+   * this time only; never stored.
+   */
+  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void>;
   /** Calls whose outcome only a person can tell, of all turns of this agent. */
   reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]>;
   /** Durable when it resolves; a turn that waits for it goes on. @throws {TurnError} TURN_CALL_NOT_IN_DOUBT. */
@@ -88,6 +102,7 @@ class Engine implements TurnEngine {
   private readonly recovery: Recovery;
   private readonly intake: Intake;
   private readonly people: People;
+  private readonly decisions: Approvals;
   private readonly parked: Parked;
   private closed: Promise<void> | undefined;
 
@@ -101,6 +116,7 @@ class Engine implements TurnEngine {
     });
     this.intake = new Intake(roster, this.recovery);
     this.people = new People(roster, this.recovery);
+    this.decisions = new Approvals(roster, this.recovery);
     this.parked = new Parked(settings.clock, ({ sessionId, turnId }) =>
       roster.inBackground({ sessionId, turnId }, () => this.recovery.recoverOne(sessionId, turnId)),
     );
@@ -182,6 +198,18 @@ class Engine implements TurnEngine {
 
   cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome> {
     return settled(() => this.people.cancel(turnId, options));
+  }
+
+  approvals(filter?: { readonly sessionId?: string }): Promise<readonly Approval[]> {
+    return this.decisions.list(filter);
+  }
+
+  decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult> {
+    return settled(() => this.decisions.decide(id, decision));
+  }
+
+  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void> {
+    return settled(async () => this.decisions.attend(sessionId, by));
   }
 
   reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]> {

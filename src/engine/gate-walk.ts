@@ -152,6 +152,7 @@ export class GateWalk {
       const call = await rereadCall(record, this.foreign.tools, {
         reviews: records.reviews.values(),
         attended: this.attended,
+        isGranted: (toolName) => records.isGranted(toolName),
         context: (call) => this.toolContext(call),
       });
       // A tool that is gone after a deploy: nobody guesses what its call may have done.
@@ -226,7 +227,9 @@ export class GateWalk {
 
   /** Given anew by whoever asks; a parked turn keeps that of its own process. */
   private get attended(): boolean {
-    return this.asked.attended || (this.wasParked && this.roster.isAttended(this.head.turnId ?? ''));
+    const { roster, head, wasParked, asked } = this;
+    if (asked.attended || roster.isPresent(head.sessionId)) return true;
+    return wasParked && roster.isAttended(head.turnId ?? '');
   }
 
   private toolOf(callId: string): Tool | undefined {

@@ -60,6 +60,8 @@ export function newHead(sessionId: string, agent: string, routeKey: string): Hea
     recoveries: 0,
     modelCalls: 0,
     usage: NO_USAGE,
+    sessionUsage: NO_USAGE,
+    grants: [],
     outcomesDue: [],
     nextTurnId: null,
     epoch: 0,

@@ -33,6 +33,8 @@ export class Roster implements DriverHost {
   private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that were started attended in this process: presence is never stored (I6). */
   private readonly attended = new Set<string>();
+  /** Until when somebody is there, by session, ms since the epoch; never stored. */
+  private readonly presence = new Map<string, number>();
   /** Turns that wait for a person, by session. */
   private readonly parkedTurns = new Map<string, string>();
   /** Waiting input whose sender was there when it came, in this process. */
@@ -74,6 +76,18 @@ export class Roster implements DriverHost {
 
   isAttended(turnId: string): boolean {
     return this.attended.has(turnId);
+  }
+
+  attend(sessionId: string, until: number): void {
+    this.presence.set(sessionId, until);
+  }
+
+  isPresent(sessionId: string): boolean {
+    const until = this.presence.get(sessionId);
+    if (until === undefined) return false;
+    if (until > this.settings.clock.now()) return true;
+    this.presence.delete(sessionId);
+    return false;
   }
 
   notePresence(input: InboxRecord): void {

@@ -2,7 +2,8 @@
  * Owns what others ask of a turn while it runs: each request is a task in its mailbox, in its place among everything
  * else that happens. Must not know how the turn does its own work.
  */
-import type { Head, InboxRecord } from '../core/records.js';
+import { type Decision, type DecisionResult, openDecisions } from '../core/batch.js';
+import type { CallRecord, Grant, Head, InboxRecord } from '../core/records.js';
 import type { CallOutcome } from './tool-calls.js';
 import type { TurnDriver } from './turn-driver.js';
 
@@ -65,6 +66,27 @@ export class RunningTurn {
       },
       () => false,
     );
+  }
+
+  /** What a person decided about a call, durable when it resolves. undefined: the turn was over before. */
+  decide(
+    callId: string,
+    decision: Decision,
+    grantFor: ((tool: string) => Grant) | undefined,
+  ): Promise<DecisionResult | { readonly invalid: string } | undefined> {
+    const { mailbox, person, records } = this.driver;
+    return mailbox.ask<DecisionResult | { readonly invalid: string } | undefined>(
+      async () => {
+        if (records.journal.get(callId) === undefined) return undefined;
+        return person.decide(callId, decision, grantFor);
+      },
+      () => undefined,
+    );
+  }
+
+  /** The calls of the running batch that wait for a decision. */
+  get decisions(): readonly CallRecord[] {
+    return openDecisions(this.driver.records.batch);
   }
 
   /** A change of the head that has nothing to do with the turn, in its place among the commits. */

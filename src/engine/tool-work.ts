@@ -1,6 +1,6 @@
 /**
- * Owns the effects `runCalls` and `askPerson`: level-triggered, they look at transcript and journal, start what may
- * start and report what is over. That is what makes a restore trivial.
+ * Owns the effect `runCalls`: level-triggered, it looks at transcript and journal, starts what may start and reports
+ * what is over. That is what makes a restore trivial.
  * Must not know the model or how commits are made.
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
@@ -8,8 +8,8 @@ import { admitCalls, type BatchFacts, batchState, openDecisions, openDoubts } fr
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
-import { approvalOf, callEvent, reviewOf } from './announcements.js';
-import type { ReadCall, ReadingFor } from './answer.js';
+import { callEvent } from './announcements.js';
+import type { ReadingFor } from './answer.js';
 import { type CallOutcome, type Running, reconcileCall, runCall } from './tool-calls.js';
 import { toolContext } from './tool-context.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
@@ -27,13 +27,11 @@ export class ToolWork {
   private readonly scope: TurnScope;
   private readonly late: LateOutcome;
   private foreign: Foreign = { deps: undefined, tools: {} };
-  private readonly known = new Map<string, ReadCall>();
   /** By call id, with the dispatch that runs. */
   private readonly running = new Map<string, { readonly dispatch: number; readonly run: Running }>();
   private readonly reconciling = new Set<string>();
   /** Calls whose tool could not say what became of them. */
   private readonly unknown = new Set<string>();
-  private readonly asked = new Set<string>();
   private arrived: Arrived[] = [];
   private stopped: unknown;
   private quiet: (() => void) | undefined;
@@ -48,19 +46,15 @@ export class ToolWork {
     this.foreign = foreign;
   }
 
-  /** Calls of an interrupted batch, read again for this process. */
-  know(calls: readonly ReadCall[]): void {
-    for (const call of calls) this.known.set(call.record.callId, call);
-  }
-
   /** What reading an answer needs of the calls so far. */
-  reading(): Pick<ReadingFor, 'tools' | 'journal' | 'reviews' | 'attended' | 'context'> {
+  reading(): Pick<ReadingFor, 'tools' | 'journal' | 'reviews' | 'attended' | 'isGranted' | 'context'> {
     const { records } = this.scope;
     return {
       tools: this.foreign.tools,
       journal: records.journal,
       reviews: records.reviews.values(),
       attended: this.scope.info().attended,
+      isGranted: (toolName) => records.isGranted(toolName),
       context: (call) => ({ ...this.context(call), signal: this.life.signal }),
     };
   }
@@ -95,22 +89,6 @@ export class ToolWork {
     }
     if (!this.scope.closing) admitCalls(records.journal, answer.meta.id, this.facts());
     await this.report();
-  }
-
-  /** Effect: a person is told what they are waited for. Durable already: the edge that leads here is a checkpoint. */
-  askPerson(): void {
-    const { records } = this.scope;
-    const { sessionId } = this.scope.info();
-    for (const call of openDecisions(records.batch)) {
-      const id = `${call.callId} ${call.approval?.requestedAt}`;
-      if (this.asked.has(id)) continue;
-      this.asked.add(id);
-      this.scope.announce({ type: 'approvalRequested', approval: approvalOf(sessionId, call) }, true);
-    }
-    if (phaseOf(this.scope.snapshot) !== 'awaitingReview') return;
-    for (const call of openDoubts(records.batch)) {
-      this.scope.announce({ type: 'reviewRequested', review: reviewOf(sessionId, call) }, true);
-    }
   }
 
   /** What a person or a late result says about a call in doubt. Only from within a task. */
@@ -170,25 +148,25 @@ export class ToolWork {
   }
 
   private start(call: CallRecord): void {
-    const known = this.known.get(call.callId);
+    const known = this.scope.known.get(call.callId);
     if (known?.tool === undefined) return;
     this.announceUnwritten(call);
     const { clock } = this.scope.settings;
     const run = runCall(known.tool, call, known.input, this.context(call), {
       clock,
-      timeoutMs: this.timeoutOf(known),
+      timeoutMs: this.scope.known.timeoutMs(call, this.scope.snapshot.context.limits.toolMs),
       report: (outcome) => this.arrive(call, outcome),
     });
     this.running.set(call.callId, { dispatch: call.dispatch, run });
   }
 
   private async reconcile(call: CallRecord): Promise<void> {
-    const known = this.known.get(call.callId);
+    const known = this.scope.known.get(call.callId);
     if (known?.tool === undefined) return;
     this.reconciling.add(call.callId);
     const outcome = await reconcileCall(known.tool, call, known.input, this.context(call), {
       clock: this.scope.settings.clock,
-      timeoutMs: this.timeoutOf(known),
+      timeoutMs: this.scope.known.timeoutMs(call, this.scope.snapshot.context.limits.toolMs),
       signal: this.life.signal,
     });
     this.scope.enqueue(async () => {
@@ -267,8 +245,7 @@ export class ToolWork {
   facts(): BatchFacts {
     const { limits } = this.scope.snapshot.context;
     return {
-      admission: (call) =>
-        this.known.get(call.callId)?.admission ?? { kind: 'refuse', reason: 'This call is not known here.' },
+      admission: (call) => this.scope.known.admission(call),
       isBeingReconciled: (call) => this.isAskable(call),
       parallelCalls: limits.parallelCalls,
       approvalMs: limits.approvalMs,
@@ -278,13 +255,7 @@ export class ToolWork {
 
   private isAskable(call: CallRecord): boolean {
     if (call.state !== 'inDoubt' || call.effect !== 'external' || this.unknown.has(call.callId)) return false;
-    return this.known.get(call.callId)?.tool?.reconcile !== undefined;
-  }
-
-  private timeoutOf({ tool, input }: ReadCall): number {
-    const given = typeof tool?.timeoutMs === 'function' ? tool.timeoutMs(input) : tool?.timeoutMs;
-    const valid = typeof given === 'number' && Number.isFinite(given) && given > 0;
-    return valid ? Math.min(given, 2 ** 31 - 1) : this.scope.snapshot.context.limits.toolMs;
+    return this.scope.known.get(call.callId)?.tool?.reconcile !== undefined;
   }
 
   private context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): Omit<ToolContext, 'signal'> {

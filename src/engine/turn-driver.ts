@@ -13,9 +13,11 @@ import { announcementsOf, writtenEvents } from './announcements.js';
 import type { ReadCall } from './answer.js';
 import type { DriverEnd, DriverStart } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
+import { KnownCalls } from './known-calls.js';
 import { Mailbox } from './mailbox.js';
 import { ModelWork } from './model-work.js';
 import type { Settings, TurnInfo } from './options.js';
+import { PersonWork } from './person-work.js';
 import { type Deadlines, deadlinesAfter, Timers } from './timers.js';
 import { ToolWork } from './tool-work.js';
 import { TurnCommits } from './turn-commits.js';
@@ -38,6 +40,8 @@ export class TurnDriver implements TurnScope {
   readonly mailbox: Mailbox;
   readonly commits: TurnCommits;
   readonly tools: ToolWork;
+  readonly person: PersonWork;
+  readonly known = new KnownCalls();
   private readonly writes: TurnWrites;
   private readonly timers: Timers;
   private readonly model: ModelWork;
@@ -69,6 +73,7 @@ export class TurnDriver implements TurnScope {
       }),
     );
     this.tools = new ToolWork(this, start.host.late);
+    this.person = new PersonWork(this, this.tools);
     this.model = new ModelWork(this, this.tools, start);
     this.writes = new TurnWrites(this.settings, this.records, this.commits, () => this.tools.state === 'needsDecision');
     start.lease.lost.addEventListener('abort', () => this.lose(), { once: true });
@@ -99,8 +104,9 @@ export class TurnDriver implements TurnScope {
   }
 
   info(): TurnInfo {
-    const { attended, settings, records, start } = this;
+    const { settings, records, start } = this;
     const { interrupted, attempt } = start;
+    const attended = this.attended || start.host.isPresent(this.sessionId);
     const used = { usage: records.usage, modelCalls: records.modelCalls };
     return turnInfo(settings, { ...this.head, ...used }, { attended, recovered: interrupted, attempt });
   }
@@ -122,7 +128,7 @@ export class TurnDriver implements TurnScope {
   ): Promise<void> {
     this.current = snapshot;
     if (this.start.foreign !== undefined) this.tools.use(this.start.foreign);
-    this.tools.know(calls);
+    this.known.add(calls);
     const kept = keepsDeadlines(snapshot) ? stored : {};
     return this.mailbox.ask(
       async () => {
@@ -182,7 +188,7 @@ export class TurnDriver implements TurnScope {
     for (const event of announcementsOf(before, plan)) this.announce(event, plan.directive === 'forced');
     for (const effect of plan.effects) {
       if (effect === 'runCalls') await this.tools.runCalls();
-      else if (effect === 'askPerson') this.tools.askPerson();
+      else if (effect === 'askPerson') this.person.askPerson();
       else if (this.closing) continue;
       else if (effect === 'loadSession') void this.model.loadSession();
       else if (effect === 'callModel') void this.model.callModel();

@@ -5,9 +5,17 @@
 import type { Cause, ModelFault } from '../../machines/index.js';
 import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
 import { isSettled, Journal } from '../core/journal.js';
-import { addUsage, type Message, type MessageMeta, type StoredMessage, textOf, type Usage } from '../core/messages.js';
+import {
+  addUsage,
+  type Message,
+  type MessageMeta,
+  NO_USAGE,
+  type StoredMessage,
+  textOf,
+  type Usage,
+} from '../core/messages.js';
 import type { Clock, Ids, SessionRecords } from '../core/ports.js';
-import type { CallRecord, Head, InboxRecord, ReviewRecord } from '../core/records.js';
+import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';
 import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
 import type { CommitParts } from './head-writer.js';
@@ -36,6 +44,8 @@ export class TurnRecords {
   inbox: readonly InboxRecord[];
   modelCalls: number;
   usage: Usage;
+  private sessionUsage: Usage;
+  private grants: readonly Grant[];
   private readonly clock: Clock;
   private readonly ids: Ids;
   private list: StoredMessage[];
@@ -54,7 +64,9 @@ export class TurnRecords {
     this.inbox = records.inbox;
     this.reviews = new Map(records.reviews.map((review) => [review.callId, review]));
     this.modelCalls = records.head.turnId === turnId ? records.head.modelCalls : 0;
-    this.usage = records.head.turnId === turnId ? records.head.usage : { input: {}, output: {} };
+    this.usage = records.head.turnId === turnId ? records.head.usage : NO_USAGE;
+    this.grants = records.head.grants.filter((grant) => grant.turnId === null || grant.turnId === turnId);
+    this.sessionUsage = records.head.sessionUsage;
   }
 
   get messages(): readonly StoredMessage[] {
@@ -133,8 +145,17 @@ export class TurnRecords {
     if (answer !== undefined) expireApprovals(this.journal, answer.meta.id, this.clock.now());
   }
 
+  isGranted(tool: string): boolean {
+    return this.grants.some((grant) => grant.tool === tool);
+  }
+
+  grant(grant: Grant): void {
+    this.grants = [...this.grants.filter((old) => old.tool !== grant.tool || old.turnId !== grant.turnId), grant];
+  }
+
   countAnswer(usage: Usage): void {
     this.usage = addUsage(this.usage, usage);
+    this.sessionUsage = addUsage(this.sessionUsage, usage);
   }
 
   /** The batch is settled: its results become one message, in the model's order (case C2). */
@@ -241,7 +262,14 @@ export class TurnRecords {
         ...(calls.length === 0 ? {} : { calls: { put: calls, remove: [] } }),
         ...(put.length + remove.length === 0 ? {} : { reviews: { put, remove } }),
       },
-      patch: { ...patch, ...this.journal.countsWith(calls), modelCalls: this.modelCalls, usage: this.usage },
+      patch: {
+        ...patch,
+        ...this.journal.countsWith(calls),
+        modelCalls: this.modelCalls,
+        usage: this.usage,
+        sessionUsage: this.sessionUsage,
+        grants: this.grants,
+      },
       progress: calls.some(isSettled) || parts.transcript !== undefined,
     };
   }

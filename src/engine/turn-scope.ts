@@ -6,6 +6,7 @@ import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import type { EventBody } from '../core/events.js';
 import type { TurnSnapshot } from '../core/step.js';
 import type { ToolSet } from '../core/tools.js';
+import type { KnownCalls } from './known-calls.js';
 import type { Settings, TurnInfo } from './options.js';
 import type { TurnRecords } from './turn-records.js';
 
@@ -18,6 +19,7 @@ export interface Foreign {
 export interface TurnScope {
   readonly settings: Settings;
   readonly records: TurnRecords;
+  readonly known: KnownCalls;
   readonly snapshot: TurnSnapshot;
   /** Grows whenever a phase is entered: what an earlier one started is out of date (m). */
   readonly generation: number;

@@ -1,0 +1,140 @@
+/**
+ * Owns what people say about calls that wait for them: which there are, what a decision comes to, who is there.
+ * Must not know how calls run.
+ */
+import { type DecisionResult, decidable } from '../core/batch.js';
+import { TurnError } from '../core/errors.js';
+import type { Approval } from '../core/events.js';
+import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
+import { checkJson, type Json } from '../core/json.js';
+import type { CallRecord, Grant } from '../core/records.js';
+import { approvalOf } from './announcements.js';
+import type { Recovery } from './recovery.js';
+import type { Roster } from './roster.js';
+import type { RunningTurn } from './running-turn.js';
+
+/** What a person says about a call. */
+export interface ApprovalDecision {
+  readonly allow: boolean;
+  /** Who decided. */
+  readonly by: string;
+  /** The model reads it. */
+  readonly reason?: string;
+  /** Runs instead of the model's input; the journal keeps both. */
+  readonly input?: Json;
+  /** No more asking for this tool: in this turn, or in the session. Holds only while somebody is there. */
+  readonly grant?: 'turn' | 'session';
+}
+
+export class Approvals {
+  private readonly roster: Roster;
+  private readonly recovery: Recovery;
+
+  constructor(roster: Roster, recovery: Recovery) {
+    this.roster = roster;
+    this.recovery = recovery;
+  }
+
+  /** All that wait for a decision, of running and parked turns alike. */
+  async list(filter: { readonly sessionId?: string } = {}): Promise<readonly Approval[]> {
+    const { store, settings } = this.roster;
+    const found: Approval[] = [];
+    for (const { sessionId } of await store.markers(settings.agent)) {
+      if (filter.sessionId !== undefined && filter.sessionId !== sessionId) continue;
+      for (const call of await this.waitingIn(sessionId)) found.push(approvalOf(sessionId, call));
+    }
+    return found;
+  }
+
+  /** Durable when it resolves; nothing is run again by it. */
+  async decide(id: string, decision: ApprovalDecision): Promise<DecisionResult> {
+    checkDecision(decision);
+    const turnId = turnOfCall(id);
+    const sessionId = turnId === undefined ? undefined : sessionOfTurn(turnId);
+    if (turnId === undefined || sessionId === undefined) {
+      throw new TypeError(`id "${String(id)}" is no approval id; take it from approvals().`);
+    }
+    return this.roster.sessions.run(sessionId, () => this.decideIn(sessionId, turnId, id, decision));
+  }
+
+  /** Presence from an authenticated request: counts for this process, until it runs out. */
+  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): void {
+    checkId(sessionId, 'sessionId');
+    if (typeof by?.person !== 'string' || by.person === '')
+      throw new TypeError('attend needs { person }: who is there.');
+    if (!Number.isSafeInteger(by.forMs) || by.forMs < 0)
+      throw new TypeError('forMs must be whole ms, 0 to end the presence.');
+    this.roster.attend(sessionId, this.roster.settings.clock.now() + by.forMs);
+  }
+
+  private async waitingIn(sessionId: string): Promise<readonly CallRecord[]> {
+    const { store } = this.roster;
+    const running = this.roster.driverOf(sessionId);
+    if (running !== undefined) return running.decisions;
+    const ids = (await store.head(sessionId))?.waiting?.approvals ?? [];
+    const calls = await Promise.all(ids.map((id) => store.call(id)));
+    return calls.filter((call) => call !== undefined);
+  }
+
+  private async decideIn(
+    sessionId: string,
+    turnId: string,
+    id: string,
+    decision: ApprovalDecision,
+  ): Promise<DecisionResult> {
+    const { store, settings } = this.roster;
+    const ask = (turn: RunningTurn) => turn.decide(id, decision, grantOf(turnId, decision));
+    const running = this.roster.driverOf(sessionId);
+    const direct = running?.turnId === turnId ? await ask(running) : undefined;
+    if (direct !== undefined) return this.told(direct, sessionId, turnId, id, decision);
+    const call = await store.call(id);
+    if (call === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no call "${id}" to decide about`);
+    const head = await store.head(sessionId);
+    const result = decidable(call, settings.clock.now());
+    if (result !== 'applied') return result;
+    if (head?.turnId !== turnId || !head.inProgress) return 'alreadyDecided';
+    let said: ReturnType<typeof ask> | undefined;
+    const answer = await this.recovery.ask(sessionId, turnId, {
+      byPerson: true,
+      attended: false,
+      behind: (turn) => {
+        said = ask(turn);
+      },
+    });
+    if (said === undefined)
+      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${answer.reason} (${answer.gate})`);
+    return this.told((await said) ?? 'alreadyDecided', sessionId, turnId, id, decision);
+  }
+
+  private told(
+    result: DecisionResult | { readonly invalid: string },
+    sessionId: string,
+    turnId: string,
+    approvalId: string,
+    { allow, by }: ApprovalDecision,
+  ): DecisionResult {
+    if (typeof result === 'object') throw new TypeError(result.invalid);
+    if (result === 'applied') {
+      this.roster.announce({ type: 'approvalDecided', approvalId, allow, by }, { sessionId, turnId }, true);
+    }
+    return result;
+  }
+}
+
+function grantOf(turnId: string, { allow, by, grant }: ApprovalDecision): ((tool: string) => Grant) | undefined {
+  if (!allow || grant === undefined) return undefined;
+  return (tool) => ({ tool, by, turnId: grant === 'turn' ? turnId : null });
+}
+
+/** @throws {TypeError} names the field. */
+function checkDecision(decision: ApprovalDecision): void {
+  if (typeof decision?.allow !== 'boolean') throw new TypeError('allow must be true or false.');
+  if (typeof decision.by !== 'string' || decision.by === '') throw new TypeError('by must say who decided.');
+  if (decision.reason !== undefined && typeof decision.reason !== 'string')
+    throw new TypeError('reason must be a text.');
+  if (decision.reason !== undefined) checkJson(decision.reason, 'reason');
+  if (decision.input !== undefined) checkJson(decision.input, 'input');
+  if (decision.grant !== undefined && !['turn', 'session'].includes(decision.grant)) {
+    throw new TypeError("grant must be 'turn' or 'session'.");
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Owns what only this process knows about calls: the tool, the input in the tool's own form, what applies at dispatch.
+ * Must not know the journal or how calls run.
+ */
+import { OFF_MS } from '../../machines/index.js';
+import type { Admission } from '../core/batch.js';
+import type { CallRecord } from '../core/records.js';
+import type { ReadCall } from './answer.js';
+
+export class KnownCalls {
+  private readonly calls = new Map<string, ReadCall>();
+
+  add(calls: readonly ReadCall[]): void {
+    for (const call of calls) this.calls.set(call.record.callId, call);
+  }
+
+  get(callId: string): ReadCall | undefined {
+    return this.calls.get(callId);
+  }
+
+  /** A person changed the input; this is its form after the schema. */
+  edit(callId: string, input: unknown): void {
+    const call = this.calls.get(callId);
+    if (call !== undefined) this.calls.set(callId, { ...call, input });
+  }
+
+  admission({ callId }: CallRecord): Admission {
+    return this.calls.get(callId)?.admission ?? { kind: 'refuse', reason: 'This call is not known here.' };
+  }
+
+  /** The tool's own time-out where it gives a sensible one, else the limit of the turn. */
+  timeoutMs({ callId }: CallRecord, toolMs: number): number {
+    const call = this.calls.get(callId);
+    const { timeoutMs } = call?.tool ?? {};
+    const given = typeof timeoutMs === 'function' ? timeoutMs(call?.input) : timeoutMs;
+    const valid = typeof given === 'number' && Number.isFinite(given) && given > 0;
+    return valid ? Math.min(given, OFF_MS) : toolMs;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Owns the effect `askPerson`, and what a person's decision does to the batch it belongs to.
+ * Must not know where decisions come from or how calls run.
+ */
+import { type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
+import type { CallRecord, Grant } from '../core/records.js';
+import { phaseOf } from '../core/step.js';
+import { validate } from '../core/tools.js';
+import { approvalOf, reviewOf } from './announcements.js';
+import type { ToolWork } from './tool-work.js';
+import type { TurnScope } from './turn-scope.js';
+
+export class PersonWork {
+  private readonly scope: TurnScope;
+  private readonly calls: ToolWork;
+  /** Told already: the effect is level-triggered, the event is not. */
+  private readonly asked = new Set<string>();
+
+  constructor(scope: TurnScope, calls: ToolWork) {
+    this.scope = scope;
+    this.calls = calls;
+  }
+
+  /** Effect: a person is told what they are waited for. Durable already: the edge that leads here is a checkpoint. */
+  askPerson(): void {
+    const { records } = this.scope;
+    const { sessionId } = this.scope.info();
+    for (const call of openDecisions(records.batch)) {
+      const id = `${call.callId} ${call.approval?.requestedAt}`;
+      if (this.asked.has(id)) continue;
+      this.asked.add(id);
+      this.scope.announce({ type: 'approvalRequested', approval: approvalOf(sessionId, call) }, true);
+    }
+    if (phaseOf(this.scope.snapshot) !== 'awaitingReview') return;
+    for (const call of openDoubts(records.batch)) {
+      this.scope.announce({ type: 'reviewRequested', review: reviewOf(sessionId, call) }, true);
+    }
+  }
+
+  /**
+   * What a person decided about a call. A grant covers the other open calls of the same tool as well. An edited input
+   * the tool does not take changes nothing. Only from within a task.
+   */
+  async decide(
+    callId: string,
+    decision: Decision,
+    grantFor: ((tool: string) => Grant) | undefined,
+  ): Promise<DecisionResult | { readonly invalid: string }> {
+    const { records, settings } = this.scope;
+    const invalid = await this.takeEdit(callId, decision);
+    if (invalid !== undefined) return { invalid };
+    const now = settings.clock.now();
+    const result = decide(records.journal, callId, decision, now);
+    if (result !== 'applied') return result;
+    if (grantFor !== undefined) {
+      const { toolName } = records.journal.get(callId) as CallRecord;
+      records.grant(grantFor(toolName));
+      const twins = openDecisions(records.batch).filter((call) => call.toolName === toolName);
+      for (const twin of twins) decide(records.journal, twin.callId, { allow: true, by: decision.by }, now);
+    }
+    await this.calls.runCalls();
+    return result;
+  }
+
+  /** Why the edited input cannot be taken, where it cannot. */
+  private async takeEdit(callId: string, { allow, input }: Decision): Promise<string | undefined> {
+    const known = this.scope.known.get(callId);
+    if (!allow || input === undefined || known?.tool === undefined) return undefined;
+    const valid = await validate(known.tool.input, input);
+    if (!valid.ok) return `input is not valid for tool "${known.record.toolName}": ${valid.error}`;
+    this.scope.known.edit(callId, valid.value);
+    return undefined;
+  }
+}
