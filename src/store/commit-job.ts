@@ -8,7 +8,7 @@
  */
 import { TurnError } from '../core/errors.js';
 import type { EncodedCommit } from './commit.js';
-import { clearEpoch, garbageOp, setAsideMessages } from './epochs.js';
+import { clearEpoch, garbageOp, SWEEP_KEYS, setAsideMessages } from './epochs.js';
 import { garbageKey, headKey, messagesOfEpoch, messagesOfSession } from './keys.js';
 import type { Leases } from './leases.js';
 import { type Known, readHead, type Sessions } from './sessions.js';
@@ -45,7 +45,8 @@ export class CommitJob implements Job {
     const { ops, bytes, rewrite } = this.#commit;
     if (rewrite === null) return { ops: ops.length, bytes };
     if (!this.#fitsOneBatch(rewrite)) return { ops: BATCH_OPS, bytes: BATCH_BYTES };
-    return { ops: ops.length + rewrite.length + SWITCH_OPS, bytes: bytes + bytesOf(rewrite) };
+    // Before it, leftovers may have to be cleared, in steps of their own.
+    return { ops: Math.max(ops.length + rewrite.length + SWITCH_OPS, SWEEP_KEYS), bytes: bytes + bytesOf(rewrite) };
   }
 
   next(tables: Tables): Step | null | Promise<Step | null> {

@@ -12,7 +12,7 @@ import { BATCH_BYTES, del, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 /** Keys deleted in one batch: half of what fits, so that commits fit beside them. */
-const SWEEP_KEYS = 250;
+export const SWEEP_KEYS = 250;
 
 export function garbageOp(sessionId: string, epoch: number, revision: number): Op {
   const key = garbageKey(sessionId, epoch);

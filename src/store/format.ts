@@ -4,7 +4,7 @@
  */
 import { TurnError } from '../core/errors.js';
 import { isCorruption } from './database.js';
-import { FORMAT_KEY } from './keys.js';
+import { FORMAT_KEY, KINDS } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { put, type Tables } from './tables.js';
 
@@ -21,8 +21,9 @@ export async function checkFormat(tables: Tables): Promise<void> {
     throw error;
   });
   if (bytes === undefined) {
-    const [foreign] = await tables.level.keys({ limit: 1 }).all();
-    if (foreign !== undefined) {
+    const [first] = await tables.level.keys({ limit: 1 }).all();
+    // A database of ours without the record has lost it; a start-up must not fail for that (I12).
+    if (first !== undefined && !isOurs(String(first))) {
       throw new TurnError(
         'TURN_STORE_FORMAT',
         'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
@@ -41,6 +42,8 @@ export async function checkFormat(tables: Tables): Promise<void> {
     );
   }
 }
+
+const isOurs = (key: string): boolean => KINDS.some((kind) => key.startsWith(`!${kind}!`));
 
 function writeFormat(tables: Tables): Promise<void> {
   return tables.write([put('meta', FORMAT_KEY, encodeRecord('meta', FORMAT_KEY, 0, { format: FORMAT }, 'format'))]);

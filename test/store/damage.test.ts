@@ -241,7 +241,56 @@ describe.each(WORLDS)('damage in %s', (name) => {
   });
 });
 
-it('I12: a flipped bit in a table of LevelDB stops neither the opening nor the scans, and hides no interrupted turn', async () => {
+describe.each(WORLDS)('a part of the database that LevelDB cannot read, in %s', (name) => {
+  /** Twenty sessions in progress with waiting input; of some kinds the records of a few cannot be read. */
+  async function withUnreadable(kinds: readonly Kind[], run: (store: LevelTurnStore, world: World) => Promise<void>) {
+    await inWorld(name, async (world) => {
+      const before = await world.open();
+      for (const id of sessions) {
+        const commit = commitAfter(undefined, id, { waitingInput: 1 });
+        await before.commit({ ...commit, inbox: { put: [inputOf(id, 0)], remove: [] } });
+      }
+      await before.close();
+      const lost = new Set(
+        ['s3', 's4', 's11'].flatMap((id) => [keys.markerKey(id), keys.headKey(id), keys.inboxKey(id, 0, 'in0')]),
+      );
+      world.unreadable = (kind, key) => kinds.some((one) => one === kind) && (lost.has(key) || key === keys.FORMAT_KEY);
+      const store = await world.open();
+      await run(store, world);
+      await store.close();
+    });
+  }
+  const sessions = Array.from({ length: 20 }, (_, i) => `s${i}`);
+  const sorted = (ids: Iterable<string>) => [...ids].sort();
+  const without = (...ids: string[]) => sorted(sessions.filter((id) => !ids.includes(id)));
+
+  it('I2: hides no interrupted turn and no waiting input whose head can be read', async () => {
+    await withUnreadable(['marker', 'inbox'], async (store) => {
+      expect(sorted((await store.markers('agent')).map(({ sessionId }) => sessionId))).toEqual(sorted(sessions));
+      expect(sorted(await store.waitingInput('agent'))).toEqual(sorted(sessions));
+    });
+  });
+
+  it('I12: stops no other session, and the session in it can be put into quarantine', async () => {
+    await withUnreadable(['head', 'inbox', 'garbage', 'meta', 'review', 'quarantine'], async (store, world) => {
+      expect(sorted((await store.markers('agent')).map(({ sessionId }) => sessionId))).toEqual(sorted(sessions));
+      expect(sorted(await store.waitingInput('agent'))).toEqual(without('s3', 's4', 's11'));
+      expect(await store.reviews('agent')).toEqual([]);
+      await expect(store.load('s3')).rejects.toMatchObject(damage('"s3"'));
+      await expect(store.head('s3')).rejects.toMatchObject(damage('"s3"'));
+      await expect(store.commit(appended(undefined, 's3', ['a']))).rejects.toMatchObject({ code: 'TURN_DAMAGED' });
+      await store.commit(appended(await store.head('s5'), 's5', ['a']));
+      await store.quarantine('s3', 'cannot be read');
+      expect(sorted((await store.markers('agent')).map(({ sessionId }) => sessionId))).toEqual(without('s3'));
+      // The new record hides the one that cannot be read.
+      world.unreadable = () => false;
+      await store.commit(appended(undefined, 's3', ['new']));
+      expect(textsOf(await store.messages('s3'))).toEqual(['new']);
+    });
+  });
+});
+
+it('I12: a flipped bit in a table of LevelDB stops neither the opening nor the scans, and gives no wrong message', async () => {
   const { folder, program } = await bundle('flips.ts');
   const path = temporaryFolder();
   try {

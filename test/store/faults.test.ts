@@ -180,6 +180,37 @@ describe.each(WORLDS)('a batch that fails over %s', (name) => {
     });
   });
 
+  it('makes a rewrite begin again that was clearing what another had left', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      const texts = Array.from({ length: 1010 }, (_, i) => `${i}`);
+      const first = appended(undefined, 'r', ['old']);
+      await store.commit(first);
+      // The last batch of a staged rewrite fails: what it staged stays.
+      const staging = world.batches;
+      world.fate = (n) => (n === staging + 4 ? 'fail' : 'pass');
+      await expect(store.commit(rewritten(first.head, 'r', texts))).rejects.toMatchObject({
+        code: 'TURN_STORE_FAILED',
+      });
+      // One batch clears some of it beside another session; the next, of that session alone, fails.
+      const before = world.batches;
+      world.fate = (n) => (n === before + 2 ? 'fail' : 'pass');
+      const small = appended(undefined, 'a', ['a']);
+      const large = appended(small.head, 'a', texts);
+      const results = await Promise.allSettled([
+        store.commit(small),
+        store.commit(large),
+        store.commit(rewritten(first.head, 'r', ['new'])),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(textsOf(await store.messages('r'))).toEqual(['new']);
+      expect(textsOf(await store.messages('a'))).toEqual(['a']);
+      await store.close();
+      await (await world.open()).close();
+      await expectNoGarbage(world);
+    });
+  });
+
   it('and a database that does not reopen fail every call until it does, and lose nothing', async () => {
     await inWorld(name, async (world) => {
       const store = await world.open();

@@ -28,6 +28,8 @@ export function headOf(sessionId: string, changes: Partial<Head> = {}): Head {
     recoveries: 0,
     modelCalls: 0,
     usage: { input: {}, output: {} },
+    sessionUsage: { input: {}, output: {} },
+    grants: [],
     outcomesDue: [],
     nextTurnId: null,
     epoch: 0,

@@ -165,10 +165,11 @@ describe('a damaged folder', () => {
 });
 
 describe('the format', () => {
-  async function writeFormat(bytes: Buffer): Promise<void> {
+  async function writeFormat(bytes: Buffer | null): Promise<void> {
     const level = new Level<string, Buffer>(path, { valueEncoding: 'buffer' });
     await level.open();
-    await level.sublevel<string, Buffer>('meta', { valueEncoding: 'buffer' }).put('format', bytes);
+    const meta = level.sublevel<string, Buffer>('meta', { valueEncoding: 'buffer' });
+    await (bytes === null ? meta.del('format') : meta.put('format', bytes));
     await level.close();
   }
 
@@ -182,12 +183,14 @@ describe('the format', () => {
     await (await openLevelStore({ path })).close();
   });
 
-  it('I12: that cannot be read does not stop the opening', async () => {
+  it.each(['junk', 'nothing'])('I12: of which %s is left does not stop the opening', async (left) => {
     await filled();
-    await writeFormat(Buffer.from('junk'));
-    const store = await openLevelStore({ path });
-    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
-    await store.close();
+    await writeFormat(left === 'junk' ? Buffer.from('junk') : null);
+    for (let i = 0; i < 2; i += 1) {
+      const store = await openLevelStore({ path });
+      expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+      await store.close();
+    }
   });
 
   it('of somebody else is refused and left as it is', async () => {

@@ -21,6 +21,8 @@ export abstract class World {
   batches = 0;
   /** As if the disk were gone: the database cannot be opened. */
   gone = false;
+  /** As LevelDB meets a block that it cannot read: a get fails, and so does every scan that reaches it. */
+  unreadable: (kind: string, key: string) => boolean = () => false;
   opened = 0;
   #handle: Handle | null = null;
 
@@ -58,6 +60,30 @@ export abstract class World {
     return look(tables);
   }
 
+  #injectUnreadable(handle: Handle): void {
+    const sublevel = handle.sublevel.bind(handle);
+    handle.sublevel = (kind, options) => {
+      const table = sublevel(kind, options);
+      const [get, iterator] = [table.get.bind(table), table.iterator.bind(table)];
+      table.get = async (key, how) => {
+        if (this.unreadable(kind, key)) throw corruption();
+        return get(key, how);
+      };
+      table.iterator = (how) => {
+        const entries = iterator(how);
+        const nextv = entries.nextv.bind(entries);
+        entries.nextv = async (size) => {
+          const chunk = await nextv(size);
+          // The whole chunk is lost with one entry of it.
+          if (chunk.some(([key]) => this.unreadable(kind, key))) throw corruption();
+          return chunk;
+        };
+        return entries;
+      };
+      return table;
+    };
+  }
+
   async #handleNow(): Promise<Handle> {
     if (this.#handle?.status === 'open') return this.#handle;
     const handle = this.make();
@@ -69,6 +95,7 @@ export abstract class World {
   }
 
   #injectFaults(handle: Handle): void {
+    this.#injectUnreadable(handle);
     const batch = handle.batch.bind(handle);
     handle.batch = async (ops, options) => {
       expect(options).toEqual({ sync: true });
@@ -79,6 +106,8 @@ export abstract class World {
     };
   }
 }
+
+const corruption = () => Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' });
 
 class MemoryWorld extends World {
   readonly #level = new MemoryLevel<string, Buffer>();
