@@ -1,0 +1,54 @@
+/**
+ * Owns when a round kills its service: fixed, counted, or drawn from a seed that can be given again.
+ * Must not know how a process is killed.
+ */
+
+/** A kill: so many ms after the moment of this number, or after so many posts have landed. */
+export type Kill = { readonly delayMs: number } & ({ readonly moment: number } | { readonly landed: number });
+
+export interface KillPlan {
+  /** The arguments that make the same plan again. */
+  readonly again: string;
+  readonly kills: readonly Kill[];
+}
+
+export type KillAt = 'batch' | 'random' | number;
+
+/** The third post lands in the middle of the parallel batch: some calls are recorded by then, some are not. */
+const IN_THE_BATCH: Kill = { landed: 3, delayMs: 0 };
+
+/** A whole turn without a kill has about this many moments. */
+const MOMENTS = 52;
+/** A second kill comes this many moments behind the first: it finds the recovery or what follows. */
+const MOMENTS_BETWEEN = 22;
+/** Moments are when something happened; the delay makes kills land between them, too. */
+const DELAY_MS = 90;
+
+export const MOST_KILLS = 2;
+
+export function planKills(at: KillAt, seed: number): KillPlan {
+  if (at === 'batch') return { again: '', kills: [IN_THE_BATCH] };
+  if (typeof at === 'number') return { again: ` --kill-at ${at}`, kills: [{ moment: at, delayMs: 0 }] };
+  const random = mulberry32(seed);
+  const upTo = (most: number): number => Math.floor(random() * (most + 1));
+  const first = { moment: upTo(MOMENTS), delayMs: upTo(DELAY_MS) };
+  const second = { moment: first.moment + 1 + upTo(MOMENTS_BETWEEN), delayMs: upTo(DELAY_MS) };
+  return { again: ` --kill-at random --seed ${seed}`, kills: random() < 0.5 ? [first] : [first, second] };
+}
+
+export function describeKill(kill: Kill): string {
+  const delay = kill.delayMs > 0 ? ` + ${kill.delayMs} ms` : '';
+  return 'moment' in kill ? `moment ${kill.moment}${delay}` : `post ${kill.landed} of the turn${delay}`;
+}
+
+/** A small generator with a seed: `Math.random` has none. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

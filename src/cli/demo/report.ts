@@ -1,0 +1,147 @@
+/**
+ * Owns what the demo prints: the timeline of one round or a line for each of many, the picture, the verdict.
+ * Must not know how it came about.
+ */
+import { describeKill, type Kill, type KillPlan, MOST_KILLS } from './kill-plan.js';
+import type { Moment } from './moments.js';
+import type { Paint } from './paint.js';
+import { drawTurn } from './picture.js';
+import type { DoneKill, RoundResult, RoundWatcher } from './round.js';
+import { expectedEffects, MODEL_ANSWERS, TOOL_CALLS } from './script.js';
+import { Timeline, WIDTH, wrap } from './timeline.js';
+import { exitCodeOf, type Verdict } from './verdict.js';
+
+export class Report implements RoundWatcher {
+  private readonly print: (line: string) => void;
+  private readonly paint: Paint;
+  private readonly rounds: number;
+  private readonly timeline: Timeline;
+  private number = 0;
+
+  constructor(print: (line: string) => void, paint: Paint, rounds: number) {
+    this.print = print;
+    this.paint = paint;
+    this.rounds = rounds;
+    this.timeline = new Timeline(print, paint);
+  }
+
+  begin(folder: string): void {
+    const effects = expectedEffects().reduce((sum, { times }) => sum + times, 0);
+    this.print(this.paint.strong('durable-turn demo: a turn is killed half-way, and each effect happens exactly once'));
+    this.print('');
+    this.print(
+      `  turn      a small release: ${MODEL_ANSWERS} model answers, ${TOOL_CALLS} tool calls, ${effects} effects outside`,
+    );
+    this.print('  service   a process that runs the turn with durable-turn; it gets SIGKILL and is started again');
+    this.print('  receiver  another process; it counts effects by idempotency key and removes no doubles');
+    this.print(`  folder    ${folder}`);
+    this.print('');
+  }
+
+  roundBegins(number: number, plan: KillPlan): void {
+    this.number = number;
+    if (this.isDetailed) {
+      for (const line of this.planned(plan)) this.print(line);
+      this.print('A moment with a + was on disk before it was told.');
+      this.print('');
+      this.timeline.head();
+    } else if (number === 1) {
+      const most = plan.kills.every((kill) => 'moment' in kill) && plan.again.includes('random');
+      this.print(
+        `${this.rounds} rounds, each with a fresh folder and ${most ? `up to ${MOST_KILLS} kills` : 'one kill'}.`,
+      );
+      this.print('');
+    }
+  }
+
+  moment(number: number, at: number, who: string, phase: string, moment: Moment): void {
+    if (this.isDetailed) this.timeline.tell({ number, at, who, phase, moment });
+  }
+
+  killed(kill: DoneKill): void {
+    if (!this.isDetailed) return;
+    const title = `---- SIGKILL  service ${kill.service} (pid ${kill.pid})  behind moment ${kill.moment} `;
+    this.timeline.announce(['', this.paint.bad(title.padEnd(WIDTH, '-')), ...this.cutOff(kill), '']);
+  }
+
+  roundEnds(result: RoundResult, plan: KillPlan, unused: readonly Kill[], folder: string): void {
+    this.timeline.flush();
+    if (this.isDetailed) this.wholeRound(result, unused);
+    else this.oneLine(result, plan);
+    if (exitCodeOf([result]) === 0) return;
+    if (result.failure !== null) this.print(this.paint.bad(`  ${result.failure}`));
+    this.print(`  The folder is kept: ${folder}`);
+  }
+
+  end(results: readonly RoundResult[]): void {
+    const wrong = results.filter((result) => exitCodeOf([result]) !== 0).length;
+    const kills = results.reduce((sum, result) => sum + result.kills.length, 0);
+    const sum = (count: (verdict: Verdict) => number): number =>
+      results.reduce((total, { verdict }) => total + count(verdict), 0);
+    const counts = `${sum((v) => v.effects)} effects, ${sum((v) => v.lost)} lost, ${sum((v) => v.doubled)} doubled, ${kills} ${kills === 1 ? 'kill' : 'kills'}`;
+    const rounds = results.length > 1 ? `${results.length - wrong} of ${results.length} rounds: ` : '';
+    this.print('');
+    if (wrong === 0) this.print(this.paint.good(`${rounds}each effect exactly once (${counts})`));
+    else this.print(this.paint.bad(`${rounds}NOT each effect exactly once (${counts})`));
+  }
+
+  private wholeRound(result: RoundResult, unused: readonly Kill[]): void {
+    const { witness, endedAt } = result;
+    this.print('');
+    for (const line of drawTurn(witness, endedAt, this.paint)) this.print(line);
+    this.print('');
+    for (const kill of unused) this.print(`No kill at ${describeKill(kill)}: the turn had ended before.`);
+    this.table(result.verdict);
+  }
+
+  private get isDetailed(): boolean {
+    return this.rounds === 1;
+  }
+
+  private planned(plan: KillPlan): readonly string[] {
+    if (plan.again === '')
+      return ['The service is killed in the middle of the parallel batch, when post 3 of the turn takes effect.'];
+    return [`The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.${this.again(plan)}`];
+  }
+
+  private again({ again }: KillPlan): string {
+    return again === '' ? '' : ` Again: durable-turn demo${again}`;
+  }
+
+  private cutOff({ landed, notLanded, modelRan }: DoneKill): readonly string[] {
+    const width = WIDTH - 5;
+    const lines: string[] = [];
+    if (modelRan) lines.push('The model was thinking: its answer never came.');
+    if (landed.length > 0) lines.push(...wrap('Had taken effect, but nothing recorded it:', landed, width));
+    if (notLanded.length > 0) lines.push(...wrap('Had not taken effect, but were dispatched:', notLanded, width));
+    if (lines.length === 0) lines.push('No call was running.');
+    return lines.map((line) => `     ${line}`);
+  }
+
+  private table({ rows }: Verdict): void {
+    const cell = (value: number | string): string => String(value).padStart(10);
+    const line = (name: string, where: string, ...cells: readonly (number | string)[]): string =>
+      `  ${name.padEnd(26)} ${where.padEnd(10)}${cells.map(cell).join('')}`;
+    this.print(this.paint.strong(line('effect', 'counted in', 'expected', 'counted', 'doubled', 'lost')));
+    for (const { name, where, expected, counted, doubled, lost } of rows) {
+      const right = doubled === 0 && lost === 0;
+      const text = line(name, where, expected, counted, doubled || '-', lost || '-');
+      this.print(right ? text : this.paint.bad(text));
+    }
+  }
+
+  private oneLine(result: RoundResult, plan: KillPlan): void {
+    const { verdict, kills, startedAt, endedAt } = result;
+    const right = exitCodeOf([result]) === 0;
+    const where = kills.map(({ moment, phase }) => `${moment}${phase === '' ? '' : ` ${phase}`}`).join(', ');
+    const told = kills.length === 0 ? 'not killed: the turn had ended' : `killed behind moment ${where}`;
+    const once = verdict.effects - verdict.lost;
+    const head = `round ${String(this.number).padStart(String(this.rounds).length)}`;
+    const end = `${once}/${verdict.effects} once  ${((endedAt - startedAt) / 1000).toFixed(1)} s`;
+    const text = `${head}  ${told.padEnd(62)}  ${right ? end : `WRONG ${end}`}`;
+    this.print(right ? text : this.paint.bad(text));
+    if (right) return;
+    this.table(verdict);
+    this.print(`  plan: ${plan.kills.map(describeKill).join(' and ')}.${this.again(plan)}`);
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Owns one round: it starts receiver and service, kills the service as planned, starts it again until the turn has
+ * come to rest, and asks the world what happened. Must not know the options or what a round looks like in print.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TurnRest } from '../../index.js';
+import { type Child, type Ended, startChild } from './children.js';
+import type { Kill, KillPlan } from './kill-plan.js';
+import { describeRest, isCompleted, type Moment, momentOf, momentOfLanding } from './moments.js';
+import { projectIn, writeProject } from './project.js';
+import { expectedEffects } from './script.js';
+import { judge, type Verdict, type World } from './verdict.js';
+import type { FromReceiver, FromService, Landed, ReceiverAddress, ToReceiver, ToService } from './wire.js';
+import { type CutOff, Witness } from './witness.js';
+
+export interface DoneKill extends CutOff {
+  readonly kill: Kill;
+  /** The moment it landed behind. */
+  readonly moment: number;
+  readonly phase: string;
+  readonly service: number;
+  readonly pid: number;
+}
+
+export interface RoundResult {
+  readonly verdict: Verdict;
+  readonly kills: readonly DoneKill[];
+  readonly witness: Witness;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Why the round failed beside its effects, or null. */
+  readonly failure: string | null;
+}
+
+export interface RoundWatcher {
+  moment(number: number, at: number, who: string, phase: string, moment: Moment): void;
+  killed(kill: DoneKill): void;
+}
+
+/** A round takes about two seconds; one that takes this long hangs. */
+const ROUND_MS = 60_000;
+
+export class Round {
+  private readonly folder: string;
+  private readonly watcher: RoundWatcher;
+  private readonly witness = new Witness();
+  private readonly pending: Kill[];
+  private readonly done: DoneKill[] = [];
+  private readonly startedAt = performance.now();
+  private moments = 0;
+  private landings = 0;
+  private services = 0;
+  private service: Child<ToService> | undefined;
+  private rest: TurnRest | undefined;
+  private armed: NodeJS.Timeout | undefined;
+  /** The kill that was sent to the service that runs now. */
+  private sent: Kill | undefined;
+
+  constructor(folder: string, plan: KillPlan, watcher: RoundWatcher) {
+    this.folder = folder;
+    this.pending = [...plan.kills];
+    this.watcher = watcher;
+  }
+
+  async play(): Promise<RoundResult> {
+    writeProject(this.folder);
+    const receiver = this.startReceiver();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve(`the turn did not come to rest within ${ROUND_MS / 1000} s`), ROUND_MS);
+    });
+    const failure = await Promise.race([this.runServices(await receiver.address), late]);
+    clearTimeout(timer);
+    clearTimeout(this.armed);
+    this.service?.kill();
+    const endedAt = performance.now();
+    receiver.child.kill();
+    await receiver.child.ended;
+    const verdict = judge(expectedEffects(), worldIn(this.folder));
+    const { witness, startedAt, done } = this;
+    return { verdict, kills: done, witness, startedAt, endedAt, failure };
+  }
+
+  /** Kills that were planned for a moment the turn did not reach. */
+  get unused(): readonly Kill[] {
+    return this.pending;
+  }
+
+  private startReceiver(): { child: Child<ToReceiver>; address: Promise<ReceiverAddress> } {
+    const token = randomBytes(24).toString('base64url');
+    let listening!: (address: ReceiverAddress) => void;
+    const address = new Promise<ReceiverAddress>((resolve) => {
+      listening = resolve;
+    });
+    const child = startChild<ToReceiver, FromReceiver>('./receiver.js', (message) => {
+      if (message.type === 'listening') listening({ url: `http://127.0.0.1:${message.port}`, token });
+      else this.heardLanding(message.landed);
+    });
+    child.send({ type: 'start', file: receiverFile(this.folder), token });
+    return { child, address };
+  }
+
+  /** The reason of a failure, or null. A service that was killed is started again, even behind the end of its turn. */
+  private async runServices(receiver: ReceiverAddress): Promise<string | null> {
+    for (;;) {
+      this.services += 1;
+      this.sent = undefined;
+      const service = startChild<ToService, FromService>('./service.js', (message) => this.heard(message));
+      this.service = service;
+      service.send({ type: 'start', folder: this.folder, receiver });
+      this.armNext();
+      const ended = await service.ended;
+      clearTimeout(this.armed);
+      this.armed = undefined;
+      if (this.sent !== undefined && ended.signal === 'SIGKILL') this.noteKill(service, this.sent);
+      else return this.failureOf(ended);
+    }
+  }
+
+  private failureOf({ code, signal, errors }: Ended): string | null {
+    if (code !== 0) return `service ${this.services} ended with ${signal ?? `exit code ${code}`}\n${errors}`.trimEnd();
+    if (this.rest === undefined) return `service ${this.services} ended before its turn did`;
+    return isCompleted(this.rest) ? null : describeRest(this.rest);
+  }
+
+  private noteKill(service: Child<ToService>, kill: Kill): void {
+    const { phase } = this.witness;
+    const cutOff = this.witness.kill(performance.now());
+    const done = { ...cutOff, kill, moment: this.moments, phase, service: this.services, pid: service.pid };
+    this.done.push(done);
+    this.watcher.killed(done);
+  }
+
+  private heard(message: FromService): void {
+    const at = performance.now();
+    const isNews = this.witness.hear(message, at);
+    if (message.type === 'rest') this.rest = message.rest;
+    const moment = isNews ? momentOf(message) : undefined;
+    if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
+  }
+
+  private heardLanding(landed: Landed): void {
+    const at = performance.now();
+    this.landings += 1;
+    this.witness.land(landed, at);
+    this.tell(at, 'receiver', momentOfLanding(landed));
+  }
+
+  private tell(at: number, who: string, moment: Moment): void {
+    this.moments += 1;
+    this.watcher.moment(this.moments, at - this.startedAt, who, this.witness.phase, moment);
+    this.armNext();
+  }
+
+  /** Arms the next kill once its moment has come; one kill is under way at a time. */
+  private armNext(): void {
+    const [kill] = this.pending;
+    const { service } = this;
+    if (kill === undefined || service === undefined || this.armed !== undefined || this.sent !== undefined) return;
+    const isDue = 'moment' in kill ? this.moments >= kill.moment : this.landings >= kill.landed;
+    if (!isDue) return;
+    const strike = (): void => {
+      this.sent = kill;
+      this.pending.shift();
+      service.kill();
+    };
+    // Without a delay the service has not done anything since.
+    if (kill.delayMs === 0) strike();
+    else this.armed = setTimeout(strike, kill.delayMs);
+  }
+}
+
+const receiverFile = (folder: string): string => join(folder, 'receiver.jsonl');
+
+/** Read from the disk, after everybody who could write is gone. */
+function worldIn(folder: string): World {
+  const read = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+  const lines = (read(receiverFile(folder)) ?? '').split('\n').filter((line) => line !== '');
+  const paths = expectedEffects().flatMap((effect) => (effect.kind === 'posted' ? [] : [effect.path]));
+  return {
+    posted: lines.map((line) => JSON.parse(line) as Landed),
+    files: Object.fromEntries(paths.map((path) => [path, read(join(projectIn(folder), path))])),
+  };
+}

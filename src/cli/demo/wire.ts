@@ -1,0 +1,49 @@
+/**
+ * Owns what the processes of the demo say to each other over their IPC channels.
+ * Must not know who prints it or what is done with it.
+ */
+import type { TurnEvent, TurnRest } from '../../index.js';
+
+export interface ReceiverAddress {
+  readonly url: string;
+  /** Whoever has it may post; it is new for every round. */
+  readonly token: string;
+}
+
+/** One effect as the receiver wrote it down. */
+export interface Landed {
+  readonly key: string;
+  readonly to: string;
+  readonly text: string;
+  /** The call it came from: for the picture only, the receiver does not look at it. */
+  readonly callId: string;
+}
+
+export type ToReceiver = { readonly type: 'start'; readonly file: string; readonly token: string };
+
+export type FromReceiver =
+  | { readonly type: 'listening'; readonly port: number }
+  | { readonly type: 'landed'; readonly landed: Landed };
+
+export type ToService = {
+  readonly type: 'start';
+  /** The folder of the round: it holds the store and the project. */
+  readonly folder: string;
+  readonly receiver: ReceiverAddress;
+};
+
+export type FromService =
+  | { readonly type: 'up' }
+  | { readonly type: 'event'; readonly event: TurnEvent }
+  | {
+      readonly type: 'recovered';
+      readonly resumed: number;
+      readonly held: number;
+      readonly parked: number;
+      readonly abandoned: number;
+    }
+  | { readonly type: 'accepted'; readonly accepted: 'started' | 'queued' | 'duplicate' }
+  | { readonly type: 'rest'; readonly rest: TurnRest };
+
+/** What the tools of the demo report as progress: for people who watch, never for the verdict. */
+export type Reported = { readonly landed: true } | { readonly reconcile: string };

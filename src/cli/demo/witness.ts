@@ -1,0 +1,104 @@
+/**
+ * Owns what the director has seen of one turn, across all its processes: the calls with their times, the model's
+ * times, the effects, the kills. Must not know how it is shown, and must not judge: the verdict asks the world.
+ */
+import type { TurnEvent } from '../../index.js';
+import { labelOf } from './script.js';
+import type { FromService, Landed, Reported } from './wire.js';
+
+/** A stretch of time in one process; `cut` by a kill. `to` is null while it lasts. */
+export interface Span {
+  readonly from: number;
+  to: number | null;
+  cut: boolean;
+}
+
+export interface SeenCall {
+  readonly label: string;
+  readonly spans: Span[];
+  readonly landed: number[];
+  readonly asked: number[];
+  /** As it was told last. */
+  state: string;
+}
+
+export interface CutOff {
+  readonly modelRan: boolean;
+  /** Dispatched and not recorded as settled, by whether their effect is out there already. */
+  readonly landed: readonly string[];
+  readonly notLanded: readonly string[];
+}
+
+export class Witness {
+  readonly calls = new Map<string, SeenCall>();
+  readonly model: SeenCall = { label: 'model', spans: [], landed: [], asked: [], state: '' };
+  readonly kills: number[] = [];
+  readonly starts: number[] = [];
+  phase = '';
+
+  /** `at`: ms on the director's clock. Whether it is news: a note of a call tells the state of the call once more. */
+  hear(message: FromService, at: number): boolean {
+    if (message.type === 'up') this.starts.push(at);
+    return message.type !== 'event' || this.hearEvent(message.event, at);
+  }
+
+  land({ callId }: Landed, at: number): void {
+    this.call(callId, 'post').landed.push(at);
+  }
+
+  kill(at: number): CutOff {
+    this.kills.push(at);
+    const modelRan = close(this.model, at, true);
+    const open = [...this.calls.values()].filter((call) => close(call, at, true));
+    for (const call of open) call.state = 'cut off';
+    this.phase = '';
+    return {
+      modelRan,
+      landed: open.filter((call) => call.landed.length > 0).map(({ label }) => label),
+      notLanded: open.filter((call) => call.landed.length === 0).map(({ label }) => label),
+    };
+  }
+
+  private hearEvent(event: TurnEvent, at: number): boolean {
+    if (event.type === 'phase') {
+      this.phase = event.phase;
+      if (event.phase === 'awaitingLLM') open(this.model, at);
+      else close(this.model, at, false);
+    } else if (event.type === 'call') {
+      const call = this.call(event.callId, event.toolName);
+      const known = call.state === event.state;
+      call.state = event.state;
+      if (known) return false;
+      if (event.state === 'dispatched') open(call, at);
+      else close(call, at, false);
+    } else if (event.type === 'progress') {
+      const call = this.call(event.callId, 'call');
+      const reported = event.value as unknown as Reported;
+      if ('landed' in reported) call.landed.push(at);
+      else call.asked.push(at);
+    }
+    return true;
+  }
+
+  private call(callId: string, toolName: string): SeenCall {
+    const known = this.calls.get(callId);
+    if (known !== undefined) return known;
+    const made: SeenCall = { label: labelOf(callId, toolName), spans: [], landed: [], asked: [], state: '' };
+    this.calls.set(callId, made);
+    return made;
+  }
+}
+
+function open(call: SeenCall, at: number): void {
+  close(call, at, false);
+  call.spans.push({ from: at, to: null, cut: false });
+}
+
+/** Whether it was open. */
+function close(call: SeenCall, at: number, cut: boolean): boolean {
+  const span = call.spans.at(-1);
+  if (span === undefined || span.to !== null) return false;
+  span.to = at;
+  span.cut = cut;
+  return true;
+}
