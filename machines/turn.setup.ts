@@ -25,7 +25,7 @@ export type Effect = 'none' | 'idempotent' | 'external';
 export type ModelErrorKind = 'rateLimited' | 'overloaded' | 'network' | 'contextLength' | 'rejected' | 'auth' | 'other';
 
 /** What was wrong with an answer, or with the calls it keeps making. */
-export type ModelFault = 'empty' | 'cutOff' | 'filtered' | 'noCallCanRun' | 'loop';
+export type ModelFault = 'empty' | 'cutOff' | 'filtered' | 'noCallCanRun' | 'invalidAnswer' | 'loop';
 
 /** The two facts about a call that the chart decides by; the calls themselves are in the journal. */
 export interface CallFacts {

@@ -14,6 +14,7 @@ export {
 } from '../machines/index.js';
 export type { DecisionResult } from './core/batch.js';
 export type { Migrate } from './core/checkpoint.js';
+export type { Compacted } from './core/compaction.js';
 export {
   DefinitiveFailure,
   HardIdleTimeout,
@@ -24,6 +25,7 @@ export {
 } from './core/errors.js';
 export type { Approval, Review, TurnEvent, TurnOutcome, TurnRest } from './core/events.js';
 export type { Json } from './core/json.js';
+export { type CallTrace, detectLoop, type LoopDetector, type LoopVerdict } from './core/loop-detector.js';
 export type {
   AnswerFacts,
   ApprovalRequestPart,
@@ -78,6 +80,7 @@ export {
 } from './core/tools.js';
 export { repairTranscript } from './core/transcript.js';
 export type { ApprovalDecision } from './engine/approvals.js';
+export { type Compactor, type CompactorCall, summarise } from './engine/compactor.js';
 export { createTurnEngine, type InterruptedTurn, type Session, type TurnEngine } from './engine/engine.js';
 export type { Accepted, Input } from './engine/intake.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';

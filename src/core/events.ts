@@ -89,6 +89,9 @@ export type EventBody =
   | { readonly type: 'retry'; readonly kind: ModelErrorKind; readonly reason: string; readonly delayMs: number }
   | { readonly type: 'nudge'; readonly fault: ModelFault }
   | { readonly type: 'stopping'; readonly reason: string }
+  /** Numbers of messages. */
+  | { readonly type: 'compacted'; readonly messages: { readonly before: number; readonly after: number } }
+  | { readonly type: 'compactionRefused'; readonly reason: string }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'outcome'; readonly outcome: TurnOutcome }
   /** `onOutcome` rejected; the next `recover()` tries again. */

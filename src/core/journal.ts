@@ -69,6 +69,7 @@ export class Journal {
   /** By identity; ordinals are counted from all calls of the turn, not from settled ones only. */
   private readonly identical = new Map<string, string[]>();
   private readonly batches = new Map<string, string[]>();
+  private readonly order: string[] = [];
   /** As they are on disk. */
   private readonly stored = new Map<string, CallRecord>();
   private readonly changed = new Set<string>();
@@ -90,6 +91,11 @@ export class Journal {
   batch(messageId: string): readonly CallRecord[] {
     const ids = this.batches.get(messageId) ?? [];
     return ids.map((id) => this.records.get(id) as CallRecord);
+  }
+
+  /** The last calls of the turn, oldest first. */
+  recent(count: number): readonly CallRecord[] {
+    return this.order.slice(-count).map((id) => this.records.get(id) as CallRecord);
   }
 
   all(): Iterable<CallRecord> {
@@ -169,6 +175,7 @@ export class Journal {
 
   private keep(call: CallRecord): void {
     this.records.set(call.callId, call);
+    this.order.push(call.callId);
     push(this.identical, identityOf(call.toolName, call.input), call.callId);
     push(this.batches, call.messageId, call.callId);
   }

@@ -39,6 +39,8 @@ export interface Commit {
   readonly lease: Lease | null;
   readonly savedAt: number;
   readonly transcript?: TranscriptWrite;
+  /** Messages a compaction took out of the list, with the `rewrite` that does: kept beside it, in their order. */
+  readonly archive?: readonly StoredMessage[];
   /** null deletes the checkpoint. */
   readonly checkpoint?: Checkpoint | null;
   readonly calls?: { readonly put: readonly CallRecord[]; readonly remove: readonly string[] };
@@ -81,6 +83,8 @@ export interface TurnStore {
   head(sessionId: string): Promise<Head | undefined>;
   load(sessionId: string): Promise<SessionRecords | undefined>;
   messages(sessionId: string): Promise<readonly StoredMessage[]>;
+  /** What compactions took out of the list, oldest first. */
+  archive(sessionId: string): Promise<readonly StoredMessage[]>;
   inbox(sessionId: string): Promise<readonly InboxRecord[]>;
   call(callId: string): Promise<CallRecord | undefined>;
   seen(sessionId: string, messageId: string): Promise<SeenRecord | undefined>;

@@ -71,6 +71,8 @@ export interface Head {
   /** Of all turns of the session. */
   readonly sessionUsage: Usage;
   readonly grants: readonly Grant[];
+  /** Size of the list when a compaction was refused, in characters: not tried again until it has grown by a tenth. */
+  readonly compactionRefusedAt: number | null;
 
   /** Turns whose outcome `onOutcome` has not taken yet. */
   readonly outcomesDue: readonly string[];
@@ -80,6 +82,8 @@ export interface Head {
   /** The transcript: its epoch and how many messages it has. A mismatch is damage. */
   readonly epoch: number;
   readonly count: number;
+  /** Messages that compactions took out of the transcript, kept beside it. */
+  readonly archived: number;
   /** The journal of the latest turn: records that were dispatched, and those that are settled. A mismatch is damage. */
   readonly dispatched: number;
   readonly settled: number;

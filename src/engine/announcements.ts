@@ -3,7 +3,7 @@
  */
 import type { Approval, EventBody, Review } from '../core/events.js';
 import type { StoredMessage } from '../core/messages.js';
-import type { CallRecord } from '../core/records.js';
+import type { CallRecord, ReviewRecord } from '../core/records.js';
 import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
 import type { Written } from './turn-records.js';
 
@@ -52,6 +52,19 @@ export const approvalOf = (sessionId: string, call: CallRecord): Approval => ({
   effect: call.effect,
   requestedAt: call.approval?.requestedAt ?? call.preparedAt,
   expiresAt: call.approval?.expiresAt ?? null,
+});
+
+/** What a person is asked to settle, as it is stored. */
+export const reviewRecord = (call: CallRecord): ReviewRecord => ({
+  callId: call.callId,
+  turnId: call.turnId,
+  toolName: call.toolName,
+  input: call.input,
+  idempotencyKey: call.idempotencyKey,
+  dispatch: call.dispatch,
+  dispatchedAt: call.dispatchedAt ?? call.preparedAt,
+  doubt: call.doubt ?? 'crash',
+  notes: call.notes,
 });
 
 export const reviewOf = (

@@ -43,12 +43,6 @@ export class ModelWork {
     this.send(generation, () => scope.advance(event));
   }
 
-  /** Effect of `compacting`. There is no compactor yet, and the chart has an edge for that. */
-  compact(): void {
-    const { scope } = this;
-    this.send(scope.generation, () => scope.advance({ type: 'compaction.refused', reason: 'noCompactor' }));
-  }
-
   /** Effect of `awaitingLLM` and `forceStop`. */
   async callModel(): Promise<void> {
     const { scope } = this;

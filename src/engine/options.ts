@@ -18,11 +18,13 @@ import type { Migrate } from '../core/checkpoint.js';
 import type { TurnEvent, TurnOutcome } from '../core/events.js';
 import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
+import type { LoopDetector } from '../core/loop-detector.js';
 import type { Message, ProviderOptions, SystemMessage, Usage } from '../core/messages.js';
 import type { Model, ModelSettings, ToolChoice } from '../core/model.js';
 import type { Clock, Ids, TurnStore } from '../core/ports.js';
 import type { ToolSet } from '../core/tools.js';
 import { randomIds, systemClock } from './clock.js';
+import type { Compactor } from './compactor.js';
 
 /** What callbacks learn about the turn they serve. */
 export interface TurnInfo<X = Json> {
@@ -73,6 +75,10 @@ export interface EngineOptions<D = undefined, X = Json> extends Omit<CallPlan, '
   readonly limits?: Partial<Limits>;
   /** false: interrupted turns are found and held. */
   readonly recovery?: boolean | Partial<Omit<RecoveryPolicy, 'enabled'>>;
+  /** Makes a list shorter that is too long for the model. Default: a summary by the model. false: never. */
+  readonly compact?: Compactor | false;
+  /** Judges the last calls after every batch. Default: the engine's own rules. false: never. */
+  readonly loopDetector?: LoopDetector | false;
   readonly migrate?: Migrate;
   /** `turnMachine.provide({ guards, delays })`: other conditions, the same order. */
   readonly machine?: TurnMachine;

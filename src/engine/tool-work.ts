@@ -5,6 +5,8 @@
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { admitCalls, type BatchFacts, batchState, openDecisions, openDoubts } from '../core/batch.js';
+import { isSettled } from '../core/journal.js';
+import { detectLoop, LOOP_WINDOW, traceOf } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
@@ -26,6 +28,7 @@ interface Arrived {
 export class ToolWork {
   private readonly scope: TurnScope;
   private readonly late: LateOutcome;
+  private readonly compactionDue: () => boolean;
   private foreign: Foreign = { deps: undefined, tools: {} };
   /** By call id, with the dispatch that runs. */
   private readonly running = new Map<string, { readonly dispatch: number; readonly run: Running }>();
@@ -37,9 +40,10 @@ export class ToolWork {
   private quiet: (() => void) | undefined;
   private readonly life = new AbortController();
 
-  constructor(scope: TurnScope, late: LateOutcome) {
+  constructor(scope: TurnScope, late: LateOutcome, compactionDue: () => boolean) {
     this.scope = scope;
     this.late = late;
+    this.compactionDue = compactionDue;
   }
 
   use(foreign: Foreign): void {
@@ -84,7 +88,7 @@ export class ToolWork {
     const { records } = this.scope;
     const answer = records.answer;
     if (answer === undefined) {
-      await this.scope.advance({ type: 'calls.settled', stop: null, nudge: false, compact: false });
+      await this.scope.advance(this.settled());
       return;
     }
     if (!this.scope.closing) admitCalls(records.journal, answer.meta.id, this.facts());
@@ -129,7 +133,7 @@ export class ToolWork {
     if (phase !== 'executingTools') return undefined;
     switch (this.state) {
       case 'settled':
-        return { type: 'calls.settled', stop: null, nudge: false, compact: false };
+        return this.settled();
       case 'needsReview':
         return { type: 'calls.inDoubt' };
       case 'needsDecision':
@@ -137,6 +141,19 @@ export class ToolWork {
       default:
         return undefined;
     }
+  }
+
+  /** The batch is over: does the turn go in circles, is the list too long? */
+  private settled(): ChartEvent {
+    const { settings, records } = this.scope;
+    const judge = settings.loopDetector === false ? undefined : (settings.loopDetector ?? detectLoop);
+    const verdict = judge?.(records.journal.recent(LOOP_WINDOW).filter(isSettled).map(traceOf));
+    return {
+      type: 'calls.settled',
+      stop: verdict?.verdict === 'stop' ? `loop: ${verdict.reason}` : null,
+      nudge: verdict?.verdict === 'nudge',
+      compact: this.compactionDue(),
+    };
   }
 
   private startDispatched(): void {

@@ -11,6 +11,7 @@ import type { Checkpoint, Head } from '../core/records.js';
 import { keepsDeadlines, type Plan, phaseOf, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
 import { announcementsOf, writtenEvents } from './announcements.js';
 import type { ReadCall } from './answer.js';
+import { CompactionWork } from './compaction-work.js';
 import type { DriverEnd, DriverStart } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
 import { KnownCalls } from './known-calls.js';
@@ -45,6 +46,7 @@ export class TurnDriver implements TurnScope {
   private readonly writes: TurnWrites;
   private readonly timers: Timers;
   private readonly model: ModelWork;
+  private readonly compaction: CompactionWork;
   private current: TurnSnapshot | undefined;
   private phaseWork = new AbortController();
   private over = false;
@@ -72,7 +74,8 @@ export class TurnDriver implements TurnScope {
         if (take()) await this.advance({ type: id } as TimerEvent);
       }),
     );
-    this.tools = new ToolWork(this, start.host.late);
+    this.compaction = new CompactionWork(this);
+    this.tools = new ToolWork(this, start.host.late, () => this.compaction.isDue);
     this.person = new PersonWork(this, this.tools);
     this.model = new ModelWork(this, this.tools, start);
     this.writes = new TurnWrites(this.settings, this.records, this.commits, () => this.tools.state === 'needsDecision');
@@ -192,7 +195,7 @@ export class TurnDriver implements TurnScope {
       else if (this.closing) continue;
       else if (effect === 'loadSession') void this.model.loadSession();
       else if (effect === 'callModel') void this.model.callModel();
-      else this.model.compact();
+      else void this.compaction.compact();
     }
   }
 

@@ -2,7 +2,7 @@
  * Owns what one turn knows in memory: canonical list, journal, waiting input, and which of it is not on disk yet.
  * Must not know phases, tools or when to commit; the driver decides, this computes what a commit holds.
  */
-import type { Cause, ModelFault } from '../../machines/index.js';
+import type { Cause } from '../../machines/index.js';
 import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
 import { isSettled, Journal } from '../core/journal.js';
 import {
@@ -14,19 +14,13 @@ import {
   textOf,
   type Usage,
 } from '../core/messages.js';
+import { NUDGES } from '../core/nudges.js';
 import type { Clock, Ids, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';
 import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
+import { reviewRecord } from './announcements.js';
 import type { CommitParts } from './head-writer.js';
-
-const NUDGES: Readonly<Record<ModelFault, string>> = {
-  empty: 'Your last answer was empty. Go on with the task, or say that you are done.',
-  cutOff: 'Your last answer was cut off at the output limit. Go on in smaller steps; calls in it did not run.',
-  filtered: 'Your last answer was withheld.',
-  noCallCanRun: 'None of the calls in your last answer could run. Read the errors and correct the calls.',
-  loop: 'You are repeating yourself without progress. Try another way, or say what is missing.',
-};
 
 /** What a commit wrote, so that it can be taken off the list of what is not on disk. */
 export interface Written {
@@ -51,6 +45,10 @@ export class TurnRecords {
   private list: StoredMessage[];
   private stored: StoredMessage[];
   private joined: readonly InboxRecord[] = [];
+  /** What a compaction took out of the list, until it is on disk as an archive. */
+  private archived: readonly StoredMessage[] = [];
+  /** Size of the list at the last compaction that was refused, in characters; null: none was. */
+  compactionRefusedAt: number | null;
   /** The first message after a resume says so. */
   private resumed: NonNullable<MessageMeta['resumed']> | undefined;
 
@@ -67,6 +65,7 @@ export class TurnRecords {
     this.usage = records.head.turnId === turnId ? records.head.usage : NO_USAGE;
     this.grants = records.head.grants.filter((grant) => grant.turnId === null || grant.turnId === turnId);
     this.sessionUsage = records.head.sessionUsage;
+    this.compactionRefusedAt = records.head.compactionRefusedAt;
   }
 
   get messages(): readonly StoredMessage[] {
@@ -87,24 +86,26 @@ export class TurnRecords {
     this.list = [...list];
   }
 
+  /** A shorter list takes the place of this one; what left it is kept as an archive. */
+  compactTo(list: readonly StoredMessage[], removed: readonly StoredMessage[]): void {
+    this.list = [...list];
+    this.archived = [...this.archived, ...removed];
+    this.compactionRefusedAt = null;
+  }
+
   markResumed(attempt: number): void {
     this.resumed = { attempt, at: this.clock.now() };
   }
 
-  append(message: Message, origin: MessageMeta['origin'], more: Partial<MessageMeta> = {}): StoredMessage {
-    const resumed = this.resumed;
+  append(message: Message, origin: MessageMeta['origin'], more: Partial<MessageMeta> = {}): void {
+    const resumed = this.resumed === undefined ? {} : { resumed: this.resumed };
     this.resumed = undefined;
-    const meta: MessageMeta = {
-      id: this.ids(),
-      at: this.clock.now(),
-      turnId: this.turnId,
-      origin,
-      ...more,
-      ...(resumed === undefined ? {} : { resumed }),
-    };
-    const stored = { message, meta };
-    this.list.push(stored);
-    return stored;
+    this.list.push(this.make(message, origin, { ...more, ...resumed }));
+  }
+
+  /** A message of this turn that is in no list yet. */
+  make(message: Message, origin: MessageMeta['origin'], more: Partial<MessageMeta> = {}): StoredMessage {
+    return { message, meta: { id: this.ids(), at: this.clock.now(), turnId: this.turnId, origin, ...more } };
   }
 
   /** Every local call in the list gets exactly one result, whatever left it open (I10, case C1). */
@@ -132,12 +133,10 @@ export class TurnRecords {
     for (const edit of edits) {
       if (edit === 'joinInput') this.joinInput();
       else if (edit === 'expireApprovals') this.expireApprovals();
-      else if (cause?.kind === 'modelFault') this.nudge(cause.fault);
+      else if (cause?.kind === 'modelFault') {
+        this.append({ role: 'user', content: [{ type: 'text', text: NUDGES[cause.fault] }] }, 'nudge');
+      }
     }
-  }
-
-  private nudge(fault: ModelFault): void {
-    this.append({ role: 'user', content: [{ type: 'text', text: NUDGES[fault] }] }, 'nudge');
   }
 
   private expireApprovals(): void {
@@ -214,6 +213,7 @@ export class TurnRecords {
     const transcript = planTranscript(this.stored, this.list, head.epoch);
     const parts: CommitParts = {
       ...(transcript === undefined ? {} : { transcript }),
+      ...(this.archived.length === 0 ? {} : { archive: this.archived }),
       ...(this.joined.length === 0
         ? {}
         : {
@@ -224,6 +224,7 @@ export class TurnRecords {
     const patch: Partial<Head> = {
       epoch: transcript?.kind === 'rewrite' ? transcript.epoch : head.epoch,
       count: this.list.length,
+      archived: head.archived + this.archived.length,
     };
     return this.written(this.journal.changedAll(), parts, patch, needsPerson);
   }
@@ -231,7 +232,8 @@ export class TurnRecords {
   /** Called when the commit is durable; gives the messages that are new on disk. */
   markWritten(written: Written): readonly StoredMessage[] {
     this.journal.written(written.calls);
-    const { transcript, inbox, reviews } = written.parts;
+    const { transcript, archive, inbox, reviews } = written.parts;
+    if (archive !== undefined) this.archived = this.archived.slice(archive.length);
     let added: readonly StoredMessage[] = [];
     if (transcript?.kind === 'append') {
       added = transcript.messages;
@@ -269,6 +271,7 @@ export class TurnRecords {
         usage: this.usage,
         sessionUsage: this.sessionUsage,
         grants: this.grants,
+        compactionRefusedAt: this.compactionRefusedAt,
       },
       progress: calls.some(isSettled) || parts.transcript !== undefined,
     };
@@ -277,16 +280,6 @@ export class TurnRecords {
   /** Doubts that nobody but a person can end, and that are not listed yet. */
   private newReviews(): readonly ReviewRecord[] {
     const doubts = openDoubts([...this.journal.all()]).filter((call) => !this.reviews.has(call.callId));
-    return doubts.map((call) => ({
-      callId: call.callId,
-      turnId: call.turnId,
-      toolName: call.toolName,
-      input: call.input,
-      idempotencyKey: call.idempotencyKey,
-      dispatch: call.dispatch,
-      dispatchedAt: call.dispatchedAt ?? call.preparedAt,
-      doubt: call.doubt ?? 'crash',
-      notes: call.notes,
-    }));
+    return doubts.map(reviewRecord);
   }
 }

@@ -6,7 +6,17 @@ import { hash } from 'node:crypto';
 import { checkId } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Commit, Lease } from '../core/ports.js';
-import { callKey, headKey, inboxKey, messageKeys, outcomeKey, reviewKey, seenKey, turnKey } from './keys.js';
+import {
+  archiveKey,
+  callKey,
+  headKey,
+  inboxKey,
+  messageKeys,
+  outcomeKey,
+  reviewKey,
+  seenKey,
+  turnKey,
+} from './keys.js';
 import { checksumOf, encodeRecord } from './records.js';
 import { encodeHead, type Known, markerOp } from './sessions.js';
 import { bytesOf, del, type Op, put } from './tables.js';
@@ -23,7 +33,7 @@ export interface EncodedCommit {
   /** Head, marker and all records but those of `rewrite`. */
   readonly ops: readonly Op[];
   readonly bytes: number;
-  /** A whole list in a new epoch. */
+  /** A whole list in a new epoch, with what it leaves to the archive. */
   readonly rewrite: readonly Op[] | null;
 }
 
@@ -35,7 +45,8 @@ export function encodeCommit(commit: Commit): EncodedCommit {
   checkCommit(commit);
   const { head, transcript } = commit;
   const messages = transcript === undefined ? [] : encodeMessages(commit);
-  const rewrite = transcript?.kind === 'rewrite' ? messages : null;
+  // The archive is staged as the new list is: neither counts before the head names it.
+  const rewrite = transcript?.kind === 'rewrite' ? [...messages, ...encodeArchive(commit)] : null;
   const records = rewrite === null ? [...messages, ...encodeRecords(commit)] : encodeRecords(commit);
   const headRecord = encodeHead(head, digestOf(rewrite === null ? records : [...rewrite, ...records]));
   const ops = [...records, put('head', headKey(head.sessionId), headRecord), markerOp(head, commit.savedAt)];
@@ -58,7 +69,7 @@ function fromOf({ head, transcript }: Commit): number | null {
   return transcript.kind === 'append' ? transcript.from : null;
 }
 
-function checkCommit({ head, base, transcript, calls }: Commit): void {
+function checkCommit({ head, base, transcript, archive, calls }: Commit): void {
   checkId(head.sessionId, 'head.sessionId');
   checkId(head.agent, 'head.agent');
   if (!Number.isSafeInteger(base) || base < 0 || head.revision !== base + 1) {
@@ -78,6 +89,9 @@ function checkCommit({ head, base, transcript, calls }: Commit): void {
   if (transcript?.kind === 'rewrite' && transcript.epoch !== head.epoch) {
     throw new TypeError(`head.epoch is ${head.epoch}, but the list is written as epoch ${transcript.epoch}.`);
   }
+  if (archive !== undefined && (transcript?.kind !== 'rewrite' || archive.length > head.archived)) {
+    throw new TypeError('archive goes with a rewrite, and head.archived counts it.');
+  }
   for (const call of calls?.put ?? []) {
     if (!call.callId.startsWith(`${call.turnId}.`)) {
       throw new TypeError(`The call id ${JSON.stringify(call.callId)} must begin with its turn id and a dot.`);
@@ -92,6 +106,14 @@ function encodeMessages({ head, transcript }: Commit): Op[] {
   return messages.map((message, index) => {
     const key = keyOf(from + index);
     return put('message', key, encodeRecord('message', key, head.revision, message, `messages[${index}]`));
+  });
+}
+
+function encodeArchive({ head, archive = [] }: Commit): Op[] {
+  const from = head.archived - archive.length;
+  return archive.map((message, index) => {
+    const key = archiveKey(head.sessionId, from + index);
+    return put('archive', key, encodeRecord('archive', key, head.revision, message, `archive[${index}]`));
   });
 }
 

@@ -12,6 +12,7 @@ import { encodeId } from '../core/ids.js';
 export const KINDS = [
   'head',
   'message',
+  'archive',
   'turn',
   'call',
   'inbox',
@@ -88,6 +89,14 @@ export function messageKeys(sessionId: string, epoch: number): (seq: number) => 
   const prefix = `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}`;
   return (seq) => prefix + wide(seq);
 }
+
+/** The nth message that compactions took out of the list. */
+export const archiveKey = (sessionId: string, nth: number): string => `${part(sessionId)}${SEPARATOR}${wide(nth)}`;
+/** The first `count` of them: more may be staged by a commit that never came. */
+export const archiveOfSession = (sessionId: string, count: number): Range => ({
+  gte: archiveKey(sessionId, 0),
+  lt: archiveKey(sessionId, count),
+});
 
 export const callKey = (callId: string): string => part(callId);
 /** A call id is its turn id, a dot and more; the dot is `%2E` once encoded. */

@@ -48,6 +48,18 @@ export function readMessages(tables: Tables, sessionId: string): Promise<readonl
 }
 
 /** @throws {TurnError} TURN_DAMAGED */
+export function readArchive(tables: Tables, sessionId: string): Promise<readonly StoredMessage[]> {
+  return tables.atOnce(async (snapshot) => {
+    const head = await readHead(tables, sessionId, snapshot);
+    if (head === undefined) return [];
+    const view = { tables, snapshot, sessionId, revision: head.revision };
+    const found = await decodeAll(view, 'archive', keys.archiveOfSession(sessionId, head.archived));
+    if (found.length === head.archived) return found as StoredMessage[];
+    throw damaged(sessionId, 'the archive', `has ${found.length} messages where the head has ${head.archived}`);
+  });
+}
+
+/** @throws {TurnError} TURN_DAMAGED */
 export function readInbox(tables: Tables, sessionId: string): Promise<readonly InboxRecord[]> {
   return tables.atOnce((snapshot) => inboxOf({ tables, snapshot, sessionId, revision: Number.POSITIVE_INFINITY }));
 }

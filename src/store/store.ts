@@ -81,6 +81,9 @@ export class LevelTurnStore implements TurnStore {
   messages(sessionId: string): Promise<readonly StoredMessage[]> {
     return this.#readOf(sessionId, (tables) => reads.readMessages(tables, sessionId));
   }
+  archive(sessionId: string): Promise<readonly StoredMessage[]> {
+    return this.#readOf(sessionId, (tables) => reads.readArchive(tables, sessionId));
+  }
   inbox(sessionId: string): Promise<readonly InboxRecord[]> {
     return this.#readOf(sessionId, (tables) => reads.readInbox(tables, sessionId));
   }

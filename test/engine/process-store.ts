@@ -78,6 +78,7 @@ export class ProcessStore implements TurnStore {
   head: TurnStore['head'] = (sessionId) => this.alive(() => this.shared.head(sessionId));
   load: TurnStore['load'] = (sessionId) => this.alive(() => this.shared.load(sessionId));
   messages: TurnStore['messages'] = (sessionId) => this.alive(() => this.shared.messages(sessionId));
+  archive: TurnStore['archive'] = (sessionId) => this.alive(() => this.shared.archive(sessionId));
   inbox: TurnStore['inbox'] = (sessionId) => this.alive(() => this.shared.inbox(sessionId));
   call: TurnStore['call'] = (callId) => this.alive(() => this.shared.call(callId));
   seen: TurnStore['seen'] = (sessionId, messageId) => this.alive(() => this.shared.seen(sessionId, messageId));

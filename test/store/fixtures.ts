@@ -30,6 +30,8 @@ export function headOf(sessionId: string, changes: Partial<Head> = {}): Head {
     usage: { input: {}, output: {} },
     sessionUsage: { input: {}, output: {} },
     grants: [],
+    compactionRefusedAt: null,
+    archived: 0,
     outcomesDue: [],
     nextTurnId: null,
     epoch: 0,
