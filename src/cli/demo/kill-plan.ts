@@ -18,11 +18,12 @@ export type KillAt = 'batch' | 'random' | number;
 const IN_THE_BATCH: Kill = { landed: 3, delayMs: 0 };
 
 /** A whole turn without a kill has about this many moments. */
-const MOMENTS = 52;
+const MOMENTS = 56;
 /** A second kill comes this many moments behind the first: it finds the recovery or what follows. */
 const MOMENTS_BETWEEN = 22;
-/** Moments are when something happened; the delay makes kills land between them, too. */
-const DELAY_MS = 90;
+/** Moments are when something happened; the delay makes kills land between them, too. Most happens in a few ms. */
+const SHORT_DELAY_MS = 12;
+const LONG_DELAY_MS = 90;
 
 export const MOST_KILLS = 2;
 
@@ -31,8 +32,9 @@ export function planKills(at: KillAt, seed: number): KillPlan {
   if (typeof at === 'number') return { again: ` --kill-at ${at}`, kills: [{ moment: at, delayMs: 0 }] };
   const random = mulberry32(seed);
   const upTo = (most: number): number => Math.floor(random() * (most + 1));
-  const first = { moment: upTo(MOMENTS), delayMs: upTo(DELAY_MS) };
-  const second = { moment: first.moment + 1 + upTo(MOMENTS_BETWEEN), delayMs: upTo(DELAY_MS) };
+  const delay = (): number => upTo(random() < 0.5 ? SHORT_DELAY_MS : LONG_DELAY_MS);
+  const first = { moment: upTo(MOMENTS), delayMs: delay() };
+  const second = { moment: first.moment + 1 + upTo(MOMENTS_BETWEEN), delayMs: delay() };
   return { again: ` --kill-at random --seed ${seed}`, kills: random() < 0.5 ? [first] : [first, second] };
 }
 

@@ -133,7 +133,7 @@ export class Report implements RoundWatcher {
   private oneLine(result: RoundResult, plan: KillPlan): void {
     const { verdict, kills, startedAt, endedAt } = result;
     const right = exitCodeOf([result]) === 0;
-    const where = kills.map(({ moment, phase }) => `${moment}${phase === '' ? '' : ` ${phase}`}`).join(', ');
+    const where = kills.map(({ moment, phase }) => `${moment} (${phase})`).join(' and ');
     const told = kills.length === 0 ? 'not killed: the turn had ended' : `killed behind moment ${where}`;
     const once = verdict.effects - verdict.lost;
     const head = `round ${String(this.number).padStart(String(this.rounds).length)}`;

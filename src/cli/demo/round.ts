@@ -126,7 +126,7 @@ export class Round {
   }
 
   private noteKill(service: Child<ToService>, kill: Kill): void {
-    const { phase } = this.witness;
+    const phase = this.witness.phase || (this.services === 1 ? 'start' : 'recovery');
     const cutOff = this.witness.kill(performance.now());
     const done = { ...cutOff, kill, moment: this.moments, phase, service: this.services, pid: service.pid };
     this.done.push(done);
