@@ -28,7 +28,6 @@ import { Witness } from './witness.js';
 export type Answer =
   | ScriptedAnswer
   | ((request: ModelRequest, call: ModelCall) => ScriptedAnswer | Promise<ScriptedAnswer>);
-// biome-ignore lint/suspicious/noExplicitAny: tests use dependencies and contexts of every type.
 export type Options = Partial<EngineOptions<any, any>>;
 
 /** One run of a tool. */

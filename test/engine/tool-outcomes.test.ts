@@ -1,0 +1,207 @@
+// What a tool may do when it is called: succeed, throw, be silent for too long, say that it does not know.
+import { expect, it } from 'vitest';
+import { DefinitiveFailure, type Json, OutcomeUnknown, type Tool } from '../../src/index.js';
+import { calm, gate, isOpen, never, until, untilAborted, within } from './waiting.js';
+import { act, calls, createWorld, hello, look, only, type World } from './world.js';
+
+async function outputs(world: World): Promise<readonly unknown[]> {
+  const messages = await world.messages();
+  return messages.flatMap(({ message }) =>
+    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : part)) : [],
+  );
+}
+
+it('a thrown error of a call with an effect tells the model that it may have happened', async () => {
+  const world = createWorld();
+  world.says(calls('look', 'put', 'send'));
+  const boom = () => Promise.reject(new Error('boom'));
+  const tools = { look: look(boom), put: act(boom, { effect: 'idempotent' }), send: act(boom) };
+  await within((await world.boot({ tools }).startTurn(hello)).outcome);
+  const may = 'The call failed, but it may have taken effect: check before you repeat it.';
+  expect(await outputs(world)).toEqual([
+    { type: 'error-text', value: 'boom' },
+    { type: 'error-text', value: `boom\n${may}` },
+    { type: 'error-text', value: `boom\n${may}` },
+  ]);
+});
+
+it('a DefinitiveFailure tells the model only what the tool said', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const tools = { send: act(() => Promise.reject(new DefinitiveFailure('card declined'))) };
+  await within((await world.boot({ tools }).startTurn(hello)).outcome);
+  expect(await outputs(world)).toEqual([{ type: 'error-text', value: 'card declined' }]);
+});
+
+it('an OutcomeUnknown puts the call in doubt at once: reconcile is asked, with its notes', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const asked: unknown[] = [];
+  const tools = {
+    send: act(
+      async (_input, { note }) => {
+        await note({ tracking: 7 });
+        throw new OutcomeUnknown('the line broke');
+      },
+      {
+        reconcile: async (call) => {
+          asked.push(call);
+          return { outcome: 'succeeded', output: 'found it' };
+        },
+      },
+    ),
+  };
+  await within((await world.boot({ tools }).startTurn(hello)).outcome);
+  expect(asked).toMatchObject([{ cause: 'unknown', notes: [{ tracking: 7 }] }]);
+  expect(await outputs(world)).toEqual([{ type: 'text', value: 'found it' }]);
+});
+
+it('an OutcomeUnknown without reconcile parks for a person in the first run as well', async () => {
+  const world = createWorld();
+  world.says(calls('send', 'other'));
+  const tools = { send: act(() => Promise.reject(new OutcomeUnknown('?'))), other: act(() => 'done') };
+  const engine = world.boot({ tools });
+  const turn = await engine.startTurn(hello);
+  expect(await within(turn.rest)).toMatchObject({ status: 'parked', phase: 'awaitingReview' });
+  expect(await isOpen(turn.outcome)).toBe(true);
+  const { callId } = only(await engine.reviews());
+  await engine.settleCall(turn.turnId, callId, { outcome: 'succeeded', output: 'ok', by: 'ann' });
+  expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+  expect(await outputs(world)).toEqual([
+    { type: 'text', value: 'ok' },
+    { type: 'text', value: 'done' },
+  ]);
+});
+
+it('a note is durable when it resolves, and reaches reconcile after a crash', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const noted = gate();
+  const tools = {
+    send: act(async (_input, { note }) => {
+      await note({ about: 'to send' });
+      await note('second');
+      noted.open();
+      return never();
+    }),
+  };
+  await world.boot({ tools }).startTurn(hello);
+  await within(noted.opened);
+  expect(await world.calls()).toMatchObject([{ notes: [{ about: 'to send' }, 'second'] }]);
+  let notes: unknown;
+  const engine = await world.reboot({
+    tools: {
+      send: act(() => null, {
+        reconcile: async (call) => {
+          notes = call.notes;
+          return { outcome: 'succeeded', output: null };
+        },
+      }),
+    },
+  });
+  await within(only((await engine.recover()).resumed).outcome);
+  expect(notes).toEqual([{ about: 'to send' }, 'second']);
+});
+
+const hanging = (more: Partial<Tool<Json>> = {}): Tool<Json> => act(() => never(), { timeoutMs: 1_000, ...more });
+
+it('a call that takes too long: the model is told, and what may be repeated may have happened', async () => {
+  const world = createWorld();
+  world.says(calls('look', 'put'));
+  const engine = world.boot({ tools: { look: hanging({ effect: 'none' }), put: hanging({ effect: 'idempotent' }) } });
+  const turn = await engine.startTurn(hello);
+  await until(() => world.runs.length === 2, 'both run');
+  await world.advance(1_000);
+  await within(turn.outcome);
+  const [none, idempotent] = (await outputs(world)) as { value: string }[];
+  expect(none?.value).toBe('The call timed out after 1000 ms.');
+  expect(idempotent?.value).toContain('it may have taken effect');
+});
+
+it('an external call that takes too long is asked about, and a person is where nobody knows', async () => {
+  for (const known of [true, false]) {
+    const world = createWorld();
+    world.says(calls('send'));
+    const causes: string[] = [];
+    const reconcile: Tool<Json>['reconcile'] = async ({ cause }) => {
+      causes.push(cause);
+      return { outcome: 'succeeded', output: 'landed' };
+    };
+    const engine = world.boot({ tools: { send: hanging(known ? { reconcile } : {}) } });
+    const turn = await engine.startTurn(hello);
+    await until(() => world.runs.length === 1, 'it runs');
+    await world.advance(1_000);
+    if (known) expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+    else expect(await within(turn.rest)).toMatchObject({ status: 'parked', phase: 'awaitingReview' });
+    expect(causes).toEqual(known ? ['timeout'] : []);
+    expect(world.runs).toHaveLength(1);
+  }
+});
+
+it('an external call that timed out stays in doubt although its tool rejects when its signal aborts', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const engine = world.boot({
+    tools: { send: act((_input, { signal }) => untilAborted(signal), { timeoutMs: 1_000 }) },
+  });
+  const turn = await engine.startTurn(hello);
+  await until(() => world.runs.length === 1, 'it runs');
+  await world.advance(1_000);
+  expect(await within(turn.rest)).toMatchObject({ status: 'parked', phase: 'awaitingReview' });
+  expect(await world.calls()).toMatchObject([{ state: 'inDoubt', doubt: 'timeout' }]);
+});
+
+it('the time a tool may take is its own word, or the limit of the turn', async () => {
+  const world = createWorld();
+  world.says(calls('usual', ['own', { ms: 50 }]));
+  const tools = {
+    usual: act(() => never(), { effect: 'none' }),
+    own: act(() => never(), { effect: 'none', timeoutMs: (input) => (input as { ms: number }).ms }),
+  };
+  const engine = world.boot({ tools, limits: { toolMs: 200 } });
+  const turn = await engine.startTurn(hello);
+  await until(() => world.runs.length === 2, 'both run');
+  await world.advance(50);
+  expect(world.runs.map(({ call }) => call.signal.aborted)).toEqual([false, true]);
+  await world.advance(150);
+  await within(turn.outcome);
+  expect(JSON.stringify(await outputs(world))).toContain('timed out after 200 ms');
+});
+
+it('a result that comes late settles a call that is still in doubt with that dispatch, and the turn goes on', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const result = gate<string>();
+  const engine = world.boot({ tools: { send: act(() => result.opened, { timeoutMs: 1_000 }) } });
+  const turn = await engine.startTurn(hello);
+  await until(() => world.runs.length === 1, 'it runs');
+  await world.advance(1_000);
+  expect(await within(turn.rest)).toMatchObject({ status: 'parked' });
+  result.open('it was only slow');
+  expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+  expect(await outputs(world)).toEqual([{ type: 'text', value: 'it was only slow' }]);
+  expect(await engine.reviews()).toEqual([]);
+});
+
+it('a result that comes late is dropped when a person was faster, or when the call runs again', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const results = [gate<string>(), gate<string>()];
+  let run = 0;
+  const engine = world.boot({
+    tools: { send: act(() => results[run++]?.opened as Promise<string>, { timeoutMs: 1_000 }) },
+  });
+  const turn = await engine.startTurn(hello);
+  await until(() => world.runs.length === 1, 'it runs');
+  await world.advance(1_000);
+  await within(turn.rest);
+  const { callId } = only(await engine.reviews());
+  await engine.settleCall(turn.turnId, callId, { outcome: 'notStarted', by: 'ann' });
+  await until(() => world.runs.length === 2, 'it runs again');
+  results[0]?.open('of the first dispatch');
+  await calm();
+  expect(await world.calls()).toMatchObject([{ state: 'dispatched', dispatch: 2 }]);
+  results[1]?.open('of the second');
+  await within(turn.outcome);
+  expect(await outputs(world)).toEqual([{ type: 'text', value: 'of the second' }]);
+});
