@@ -33,7 +33,8 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   const loaded =
     (await store.load(begin.sessionId)) ?? emptySession(newHead(begin.sessionId, settings.agent, first.routeKey));
   const abandoned = closeAbandoned(loaded, settings);
-  const turnId = loaded.head.nextTurnId ?? first.turnId;
+  // Input that waited behind another turn carries that one's id: only a promised id, or that of fresh input, is new.
+  const turnId = loaded.head.nextTurnId ?? begin.fresh?.turnId ?? nextTurnId(settings, begin.sessionId);
   const reviews = [...loaded.reviews, ...(abandoned.parts.reviews?.put ?? [])];
   const records = new TurnRecords(turnId, { ...loaded, inbox: begin.waiting, reviews }, settings);
   records.adoptList(abandoned.messages);

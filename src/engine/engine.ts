@@ -144,8 +144,10 @@ class Engine implements TurnEngine {
 
   activeTurn(sessionId: string): Turn | undefined {
     checkId(sessionId, 'sessionId');
-    const turnId = this.roster.driverOf(sessionId)?.turnId ?? this.roster.parkedIn(sessionId);
-    return turnId === undefined ? undefined : this.roster.handles.of(turnId);
+    const running = this.roster.driverOf(sessionId);
+    if (running !== undefined) return running.handle;
+    const parked = this.roster.parkedIn(sessionId);
+    return parked === undefined ? undefined : this.roster.handles.of(parked);
   }
 
   async session(sessionId: string): Promise<Session | undefined> {

@@ -78,32 +78,29 @@ export class Intake {
         );
       }
       const driver = await this.begin(checked, head, lease);
-      return this.roster.handles.of(driver.turnId);
+      return driver.handle;
     });
   }
 
-  /** Waiting input of an idle session starts the next turn. */
-  async startWaiting(sessionId: string): Promise<void> {
-    await this.roster.sessions.run(sessionId, async () => {
-      if (this.roster.closing || this.roster.driverOf(sessionId) !== undefined) return;
+  /** Waiting input of an idle session starts the next turn. Answers whether its route is taken now. */
+  async startWaiting(sessionId: string): Promise<boolean> {
+    return this.roster.sessions.run(sessionId, async () => {
+      if (this.roster.closing || this.roster.driverOf(sessionId) !== undefined) return false;
       const head = await this.roster.store.head(sessionId);
-      if (head === undefined || head.inProgress || head.waitingInput === 0) return;
+      if (head === undefined || head.inProgress || head.waitingInput === 0) return false;
       const waiting = await this.roster.store.inbox(sessionId);
       const routeKey = waiting[0]?.routeKey ?? head.routeKey;
       const lease = await this.roster.store.acquire(routeKey);
       if (lease === undefined) {
-        this.roster.waitForRoute(routeKey, () => this.startWaitingLater(sessionId));
-        return;
+        this.roster.waitForRoute(routeKey, () => this.startWaiting(sessionId));
+        return true;
       }
       const attended = this.roster.takePresence(waiting);
       await this.holding(lease, () =>
         beginTurn(this.roster, { sessionId, lease, waiting, fresh: undefined, attended }),
       );
+      return true;
     });
-  }
-
-  startWaitingLater(sessionId: string): void {
-    this.roster.inBackground({ sessionId, turnId: '' }, () => this.startWaiting(sessionId));
   }
 
   private async accept(checked: Checked): Promise<Accepted> {
@@ -129,7 +126,7 @@ export class Intake {
       const joining = { ...record, turnId: driver.turnId };
       if (await driver.accept(joining, attended)) {
         if (attended) roster.notePresence(record);
-        return { accepted: 'queued', messageId, turn: roster.handles.of(driver.turnId) };
+        return { accepted: 'queued', messageId, turn: driver.handle };
       }
       head = await roster.store.head(sessionId);
     }
@@ -137,11 +134,11 @@ export class Intake {
     const lease = await roster.store.acquire(record.routeKey);
     if (lease !== undefined) {
       const begun = await this.begin(checked, head, lease);
-      return { accepted: 'started', messageId, turn: roster.handles.of(begun.turnId) };
+      return { accepted: 'started', messageId, turn: begun.handle };
     }
     const turnId = head?.nextTurnId ?? record.turnId;
     const queued = await this.queue(checked, head, turnId, { nextTurnId: turnId });
-    roster.waitForRoute(record.routeKey, () => this.startWaitingLater(sessionId));
+    roster.waitForRoute(record.routeKey, () => this.startWaiting(sessionId));
     return queued;
   }
 

@@ -70,14 +70,14 @@ export class People {
     if (typeof by?.person !== 'string')
       throw new TypeError('resumeTurn needs { person }: only a person may skip the gates.');
     const running = this.roster.driverOf(sessionId);
-    if (running?.turnId === turnId) return this.roster.handles.of(turnId);
+    if (running?.turnId === turnId) return running.handle;
     const answer = await this.roster.sessions.run(sessionId, () =>
       this.recovery.ask(sessionId, turnId, { byPerson: true, attended: false }),
     );
     if (answer.driver === undefined) {
       throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${answer.reason} (${answer.gate})`);
     }
-    return this.roster.handles.of(turnId);
+    return answer.driver.handle;
   }
 
   async abandon(turnId: string, reason: string): Promise<void> {

@@ -91,7 +91,10 @@ export class Recovery {
     const owned = this.roster.driverOf(sessionId) !== undefined;
     const lease = owned ? undefined : await this.roster.store.acquire(head.routeKey);
     if (lease === undefined && !owned) {
-      this.roster.waitForRoute(head.routeKey, () => this.recoverLater(head));
+      this.roster.waitForRoute(head.routeKey, async () => {
+        const later = await this.recoverOne(sessionId, head.turnId ?? '');
+        return later.driver !== undefined || later.verdict === 'busy';
+      });
       return { verdict: 'busy', turnId: head.turnId ?? '', gate: 'owner', reason: 'its route is busy' };
     }
     const walk = new GateWalk(this.roster, head, lease, asked, turnId);
@@ -121,10 +124,6 @@ export class Recovery {
     this.roster.inBackground(turn, () => this.deliver(head.sessionId, head.outcomesDue));
   }
 
-  private recoverLater({ sessionId, turnId }: Head): void {
-    this.roster.inBackground({ sessionId, turnId: turnId ?? '' }, () => this.recoverOne(sessionId, turnId ?? ''));
-  }
-
   private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {
     this.announce(type, { sessionId: head.sessionId, turnId: head.turnId ?? '' }, gate, reason);
   }
@@ -143,7 +142,7 @@ export class Recovery {
       answers.filter((answer) => verdicts.includes(answer.verdict));
     const told = ({ turnId, gate, reason }: Answer) => ({ turnId, gate, reason });
     return {
-      resumed: by('resumed').map((answer) => this.roster.handles.of(answer.turnId)),
+      resumed: by('resumed').flatMap(({ driver }) => (driver === undefined ? [] : [driver.handle])),
       held: by('held', 'busy').map(told),
       parked: by('parked', 'reviewRequired').map((answer) => answer.turnId),
       abandoned: by('abandoned').map(told),

@@ -21,6 +21,12 @@ export interface RestListener {
   late: LateOutcome;
 }
 
+/** Answers whether the route is taken now, by this work or by somebody else. */
+export type RouteWork = () => Promise<boolean>;
+
+/** Work of the engine itself, in no turn's name. */
+const NOBODY: TurnName = { sessionId: '', turnId: '' };
+
 export class Roster implements DriverHost {
   readonly settings: Settings;
   readonly store: TurnStore;
@@ -40,7 +46,7 @@ export class Roster implements DriverHost {
   /** Waiting input whose sender was there when it came, in this process. */
   private readonly present = new Set<string>();
   /** Work that waits for a route, first come, first served. */
-  private readonly queues = new Map<string, (() => void)[]>();
+  private readonly queues = new Map<string, RouteWork[]>();
   private readonly background = new Set<Promise<unknown>>();
 
   constructor(settings: Settings, handles: TurnHandles) {
@@ -58,7 +64,7 @@ export class Roster implements DriverHost {
   }
 
   enlist(driver: TurnDriver, attended: boolean): RunningTurn {
-    const running = new RunningTurn(driver);
+    const running = new RunningTurn(driver, this.handles.of(driver.turnId));
     this.drivers.set(driver.sessionId, running);
     this.parkedTurns.delete(driver.sessionId);
     if (attended) this.attended.add(driver.turnId);
@@ -99,8 +105,8 @@ export class Roster implements DriverHost {
     return waiting.filter((input) => this.present.delete(input.messageId)).length > 0;
   }
 
-  /** Runs `work` when the route is given back; the work asks for the route again itself. */
-  waitForRoute(routeKey: string, work: () => void): void {
+  /** Runs `work` when the route is given back. It asks for the route itself. */
+  waitForRoute(routeKey: string, work: RouteWork): void {
     const queue = this.queues.get(routeKey);
     if (queue === undefined) this.queues.set(routeKey, [work]);
     else queue.push(work);
@@ -108,9 +114,16 @@ export class Roster implements DriverHost {
 
   async giveBack(lease: Lease): Promise<void> {
     await this.store.release(lease);
-    const next = this.queues.get(lease.routeKey)?.shift();
-    if (this.queues.get(lease.routeKey)?.length === 0) this.queues.delete(lease.routeKey);
-    if (!this.closing) next?.();
+    if (this.queues.has(lease.routeKey)) this.inBackground(NOBODY, () => this.wakeNext(lease.routeKey));
+  }
+
+  /** Whoever has nothing left to do on the route leaves it to the next; whoever holds it then wakes the others. */
+  private async wakeNext(routeKey: string): Promise<void> {
+    const queue = this.queues.get(routeKey);
+    for (let work = queue?.shift(); work !== undefined && !this.closing; work = queue?.shift()) {
+      if (queue?.length === 0) this.queues.delete(routeKey);
+      if (await work()) return;
+    }
   }
 
   /** Work nobody waits for; `close()` does. What it throws is announced, never lost. */

@@ -6,12 +6,16 @@ import { type Decision, type DecisionResult, openDecisions } from '../core/batch
 import type { CallRecord, Grant, Head, InboxRecord } from '../core/records.js';
 import type { CallOutcome } from './tool-calls.js';
 import type { TurnDriver } from './turn-driver.js';
+import type { Turn } from './turn-handles.js';
 
 export class RunningTurn {
+  /** Made while the turn runs: one that is made after its end would wait for ever. */
+  readonly handle: Turn;
   private readonly driver: TurnDriver;
 
-  constructor(driver: TurnDriver) {
+  constructor(driver: TurnDriver, handle: Turn) {
     this.driver = driver;
+    this.handle = handle;
   }
 
   get sessionId(): string {

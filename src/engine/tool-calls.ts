@@ -46,7 +46,7 @@ export function runCall(
       const value = await tool.execute(input, { ...context, signal: controller.signal });
       return { kind: 'succeeded', output: outputOf(tool, value, input) };
     } catch (thrown) {
-      return failure(call, thrown);
+      return failure(call, thrown, controller.signal.aborted);
     }
   };
   void execute().then((outcome) => {
@@ -140,10 +140,12 @@ function asOutput(json: Json): ToolOutput {
   return { type: 'json', value: json };
 }
 
-function failure(call: CallRecord, thrown: unknown): CallOutcome {
+/** An error behind an aborted signal says only that the tool stopped waiting: an external call stays in doubt. */
+function failure(call: CallRecord, thrown: unknown, aborted: boolean): CallOutcome {
   const message = messageOf(thrown);
-  if (isNamed(thrown, OutcomeUnknown) && call.effect === 'external') return { kind: 'inDoubt', cause: 'unknown' };
   if (isNamed(thrown, DefinitiveFailure)) return { kind: 'failed', output: errorText(message), definitive: true };
+  const unknown = aborted || isNamed(thrown, OutcomeUnknown);
+  if (unknown && call.effect === 'external') return { kind: 'inDoubt', cause: 'unknown' };
   const text = call.effect === 'none' ? message : `${message}\n${MAY_HAVE_HAPPENED}`;
   return { kind: 'failed', output: errorText(text), definitive: false };
 }
