@@ -9,9 +9,9 @@
 import { TurnError } from '../core/errors.js';
 import type { EncodedCommit } from './commit.js';
 import { clearEpoch, garbageOp, SWEEP_KEYS, setAsideMessages } from './epochs.js';
-import { garbageKey, headKey, messagesOfEpoch, messagesOfSession } from './keys.js';
+import { garbageKey, headKey, messagesOfEpoch } from './keys.js';
 import type { Leases } from './leases.js';
-import { type Known, readHead, type Sessions } from './sessions.js';
+import { type Known, knownOf, readHead, type Sessions } from './sessions.js';
 import { BATCH_BYTES, BATCH_OPS, bytesOf, del, type Op, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
@@ -25,7 +25,7 @@ export interface CommitContext {
 /** The two garbage records that a switch of epochs changes. */
 const SWITCH_OPS = 2;
 
-const NEW: Known = { revision: 0, epoch: 0, count: 0 };
+const NEW: Known = { revision: 0, epoch: 0, count: 0, archived: 0 };
 
 export class CommitJob implements Job {
   readonly lane: string;
@@ -90,16 +90,14 @@ export class CommitJob implements Job {
 
   async #read(tables: Tables): Promise<Known> {
     const head = await readHead(tables, this.lane);
-    return head === undefined ? NEW : { revision: head.revision, epoch: head.epoch, count: head.count };
+    return head === undefined ? NEW : knownOf(head);
   }
 
   /** What has to be durable before the last batch: usually nothing. */
   async *#steps(tables: Tables): AsyncGenerator<readonly Op[]> {
     const { rewrite, after, base } = this.#commit;
     // The messages of a session that was quarantined stay; a new session under its id must not mix with them.
-    if (base === 0 && (await tables.keys('message', messagesOfSession(this.lane), 1)).length > 0) {
-      yield* setAsideMessages(tables, this.lane);
-    }
+    if (base === 0) yield* setAsideMessages(tables, this.lane);
     if (rewrite === null) return;
     // Left by a rewrite that was cut off.
     if ((await tables.keys('message', messagesOfEpoch(this.lane, after.epoch), 1)).length > 0) {
@@ -139,7 +137,7 @@ export class CommitJob implements Job {
   }
 
   #check(known: Known): void {
-    const { base, after, from, rewrite } = this.#commit;
+    const { base, after, from, rewrite, archivedBefore } = this.#commit;
     if (known.revision !== base) {
       throw new TurnError(
         'TURN_CONFLICT',
@@ -149,6 +147,11 @@ export class CommitJob implements Job {
     this.#checkLease();
     if (from !== null && from !== known.count) {
       throw new TypeError(`Session ${JSON.stringify(this.lane)} has ${known.count} messages, not ${from}.`);
+    }
+    if (archivedBefore !== known.archived) {
+      throw new TypeError(
+        `Session ${JSON.stringify(this.lane)} has ${known.archived} archived messages, not ${archivedBefore}.`,
+      );
     }
     // A new session may begin with any epoch.
     const epoch = known.epoch + (rewrite === null ? 0 : 1);

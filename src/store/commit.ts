@@ -18,7 +18,7 @@ import {
   turnKey,
 } from './keys.js';
 import { checksumOf, encodeRecord } from './records.js';
-import { encodeHead, type Known, markerOp } from './sessions.js';
+import { encodeHead, type Known, knownOf, markerOp } from './sessions.js';
 import { bytesOf, del, type Op, put } from './tables.js';
 
 export interface EncodedCommit {
@@ -29,6 +29,8 @@ export interface EncodedCommit {
   readonly after: Known;
   /** Messages the list must have before it; null where it brings a whole list. */
   readonly from: number | null;
+  /** Messages the archive must have before it. */
+  readonly archivedBefore: number;
   readonly head: Buffer;
   /** Head, marker and all records but those of `rewrite`. */
   readonly ops: readonly Op[];
@@ -54,8 +56,9 @@ export function encodeCommit(commit: Commit): EncodedCommit {
     sessionId: head.sessionId,
     base: commit.base,
     lease: commit.lease,
-    after: { revision: head.revision, epoch: head.epoch, count: head.count },
+    after: knownOf(head),
     from: fromOf(commit),
+    archivedBefore: head.archived - (commit.archive?.length ?? 0),
     head: headRecord,
     ops,
     bytes: bytesOf(ops),
@@ -75,7 +78,7 @@ function checkCommit({ head, base, transcript, archive, calls }: Commit): void {
   if (!Number.isSafeInteger(base) || base < 0 || head.revision !== base + 1) {
     throw new TypeError(`head.revision is ${head.revision}; based on ${base} it has to be ${base + 1}.`);
   }
-  for (const field of ['epoch', 'count'] as const) {
+  for (const field of ['epoch', 'count', 'archived'] as const) {
     if (!Number.isSafeInteger(head[field]) || head[field] < 0 || head[field] >= 1e10) {
       throw new TypeError(`head.${field} must be a whole number from 0 to 9999999999.`);
     }

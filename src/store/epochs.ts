@@ -3,7 +3,16 @@
  * Must not know commits. An epoch is deleted only after its head was seen to name another one.
  */
 import { isCorruption } from './database.js';
-import { epochOfGarbage, garbageKey, messagesOfEpoch, messagesOfSession, quarantineKey, type Range } from './keys.js';
+import {
+  archiveOfSession,
+  epochOfGarbage,
+  garbageKey,
+  type Kind,
+  messagesOfEpoch,
+  messagesOfSession,
+  quarantineKey,
+  type Range,
+} from './keys.js';
 import { nextQuarantine } from './quarantine.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { readable } from './salvage.js';
@@ -32,13 +41,25 @@ export async function* clearEpoch(tables: Tables, sessionId: string, epoch: numb
   }
 }
 
-/** Moves the messages of a session that has no head into quarantine, bytes and all. */
+/** Moves the messages of a session that has no head into quarantine, bytes and all. Usually there are none. */
 export async function* setAsideMessages(tables: Tables, sessionId: string): AsyncGenerator<readonly Op[]> {
-  const nth = await nextQuarantine(tables, sessionId);
+  const places = [
+    ['message', messagesOfSession(sessionId)],
+    ['archive', archiveOfSession(sessionId)],
+  ] as const;
+  let nth: number | undefined;
+  for (const [kind, range] of places) {
+    if ((await tables.keys(kind, range, 1)).length === 0) continue;
+    nth ??= await nextQuarantine(tables, sessionId);
+    yield* moved(tables, sessionId, nth, kind, range);
+  }
+}
+
+async function* moved(tables: Tables, sessionId: string, nth: number, kind: Kind, range: Range) {
   let ops: Op[] = [];
   let bytes = 0;
-  for await (const [key, value] of tables.scan('message', messagesOfSession(sessionId))) {
-    ops.push(put('quarantine', quarantineKey(sessionId, nth, 'message', key), value), del('message', key));
+  for await (const [key, value] of tables.scan(kind, range)) {
+    ops.push(put('quarantine', quarantineKey(sessionId, nth, kind, key), value), del(kind, key));
     bytes += value.length;
     if (ops.length < SWEEP_KEYS && bytes < BATCH_BYTES) continue;
     yield ops;

@@ -92,8 +92,9 @@ export function messageKeys(sessionId: string, epoch: number): (seq: number) => 
 
 /** The nth message that compactions took out of the list. */
 export const archiveKey = (sessionId: string, nth: number): string => `${part(sessionId)}${SEPARATOR}${wide(nth)}`;
+export const archiveOfSession = (sessionId: string): Range => under(part(sessionId));
 /** The first `count` of them: more may be staged by a commit that never came. */
-export const archiveOfSession = (sessionId: string, count: number): Range => ({
+export const archiveUpTo = (sessionId: string, count: number): Range => ({
   gte: archiveKey(sessionId, 0),
   lt: archiveKey(sessionId, count),
 });

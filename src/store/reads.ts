@@ -53,7 +53,7 @@ export function readArchive(tables: Tables, sessionId: string): Promise<readonly
     const head = await readHead(tables, sessionId, snapshot);
     if (head === undefined) return [];
     const view = { tables, snapshot, sessionId, revision: head.revision };
-    const found = await decodeAll(view, 'archive', keys.archiveOfSession(sessionId, head.archived));
+    const found = await decodeAll(view, 'archive', keys.archiveUpTo(sessionId, head.archived));
     if (found.length === head.archived) return found as StoredMessage[];
     throw damaged(sessionId, 'the archive', `has ${found.length} messages where the head has ${head.archived}`);
   });

@@ -14,7 +14,10 @@ export interface Known {
   readonly revision: number;
   readonly epoch: number;
   readonly count: number;
+  readonly archived: number;
 }
+
+export const knownOf = ({ revision, epoch, count, archived }: Head): Known => ({ revision, epoch, count, archived });
 
 /** Sessions whose state is kept in memory; about 200 bytes each. */
 const REMEMBERED = 10_000;

@@ -35,7 +35,7 @@ async function write(): Promise<void> {
           : appended(head, sessionId, [text]);
       await retried(() => store.commit({ ...commit, checkpoint: checkpointOf(commit.head) }));
       head = commit.head;
-      process.stdout.write(`${sessionId} ${head.revision} ${head.count} ${head.epoch}\n`);
+      process.stdout.write(`${sessionId} ${head.revision} ${head.count} ${head.epoch} .\n`);
     }
   };
   await Promise.all(Array.from({ length: 4 }, (_, i) => one(`s${Number(from) + i}`)));

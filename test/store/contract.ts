@@ -7,6 +7,7 @@ import {
   callOf,
   checkpointOf,
   commitAfter,
+  compacted,
   headOf,
   inputOf,
   messageOf,
@@ -228,6 +229,30 @@ export function describeStore(name: string, place: () => Place): void {
     );
 
     it(
+      'keeps what compactions take out of the list, in its order, and refuses a gap in it',
+      withStore(async (store) => {
+        const first = appended(undefined, 's', ['a', 'b', 'c']);
+        await store.commit(first);
+        expect(await store.archive('s')).toEqual([]);
+        const second = compacted(first.head, 's', ['ab', 'c'], ['a', 'b']);
+        await store.commit(second);
+        const third = compacted(second.head, 's', ['abc'], ['c']);
+        await store.commit(third);
+        expect(textsOf(await store.messages('s'))).toEqual(['abc']);
+        expect(textsOf(await store.archive('s'))).toEqual(['a', 'b', 'c']);
+        expect(await store.archive('unknown')).toEqual([]);
+        const wrong = [
+          { ...compacted(third.head, 's', ['x'], ['y']), head: { ...third.head, revision: 4, epoch: 3, archived: 5 } },
+          rewritten({ ...third.head, archived: 2 }, 's', ['x']),
+          commitAfter({ ...third.head, archived: 4 }, 's'),
+          { ...commitAfter({ ...third.head, archived: 4 }, 's'), archive: [messageOf('y')] },
+        ];
+        for (const commit of wrong) await expect(store.commit(commit)).rejects.toThrow(TypeError);
+        expect(textsOf(await store.archive('s'))).toEqual(['a', 'b', 'c']);
+      }),
+    );
+
+    it(
       'I14: refuses a value that is not JSON with its path, before anything is written',
       withStore(async (store) => {
         const commit = { ...appended(undefined, 's', ['a']), checkpoint: { snapshot: { n: Number.NaN } } as never };
@@ -385,10 +410,11 @@ export function describeStore(name: string, place: () => Place): void {
         const fresh = appended(undefined, 's', ['new']);
         await store.commit(fresh);
         expect(textsOf(await store.messages('s'))).toEqual(['new']);
-        await store.commit(rewritten(fresh.head, 's', ['newer']));
+        await store.commit(compacted(fresh.head, 's', ['newer'], ['new']));
         await store.quarantine('s', 'a second time');
         await store.commit(appended(undefined, 's', ['newest']));
         expect(textsOf(await store.messages('s'))).toEqual(['newest']);
+        expect(await store.archive('s')).toEqual([]);
       }),
     );
 

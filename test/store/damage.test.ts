@@ -16,6 +16,7 @@ import {
   callOf,
   checkpointOf,
   commitAfter,
+  compacted,
   inputOf,
   outcomeOf,
   reviewOf,
@@ -35,7 +36,7 @@ const damage = (record: string) => ({
 async function fill(store: LevelTurnStore): Promise<Commit> {
   const turn = turnOf('s');
   const call = callOf(turn, 0);
-  const first = appended(undefined, 's', ['a', 'b', 'c']);
+  const first = compacted(undefined, 's', ['a', 'b', 'c'], ['older']);
   const commit: Commit = {
     ...first,
     head: { ...first.head, dispatched: 2, settled: 1, waitingInput: 1 },
@@ -100,6 +101,8 @@ describe.each(WORLDS)('damage in %s', (name) => {
           const loaded = await loadOrDamage(store, 's');
           const told = ['head', 'message', 'turn', 'call', 'inbox', 'review'].includes(kind);
           expect(loaded).toEqual(told ? 'damaged' : intact);
+          const archived = await store.archive('s').then(textsOf, (error: { code?: string }) => error.code);
+          expect(archived).toEqual(kind === 'head' || kind === 'archive' ? 'TURN_DAMAGED' : ['older']);
           await store.close();
           await world.inspect((tables) => tables.write(records.map((r) => put(r.kind, r.key, r.bytes))));
         }),

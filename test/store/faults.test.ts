@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { TurnError } from '../../src/core/errors.js';
 import type { Commit, TurnStore } from '../../src/core/ports.js';
-import { appended, checkpointOf, commitAfter, rewritten, textsOf } from './fixtures.js';
+import { appended, checkpointOf, commitAfter, compacted, rewritten, textsOf } from './fixtures.js';
 import { expectMarkersAgree, expectNoGarbage, inWorld, WORLDS, type World } from './world.js';
 
 /** A life with every kind of commit: appends, a staged rewrite, a small one, an end. */
@@ -16,8 +16,8 @@ function scenario(): readonly Commit[] {
   let head = add(appended(undefined, 's', texts('a', 3)));
   head = add(rewritten(head, 's', texts('b', 1010)));
   head = add(appended(head, 's', texts('c', 2)));
-  head = add(rewritten(head, 's', texts('d', 510)));
-  head = add(rewritten(head, 's', texts('e', 2)));
+  head = add(compacted(head, 's', texts('d', 510), texts('b', 300)));
+  head = add(compacted(head, 's', texts('e', 2), texts('d', 5)));
   add(commitAfter(head, 's', { inProgress: false }));
   return commits;
 }
@@ -31,6 +31,13 @@ function lists(commits: readonly Commit[]): string[][] {
     if (transcript === undefined) result.push(before);
     else result.push(transcript.kind === 'append' ? [...before, ...texts] : texts);
   }
+  return result;
+}
+
+/** The archive after each number of commits. */
+function archives(commits: readonly Commit[]): string[][] {
+  const result: string[][] = [[]];
+  for (const { archive = [] } of commits) result.push([...(result.at(-1) ?? []), ...textsOf(archive)]);
   return result;
 }
 
@@ -58,6 +65,7 @@ describe.each(WORLDS)('a crash over %s', (name) => {
   it('I3: at any batch leaves the old list or the new one, with its marker, and what was acknowledged', async () => {
     const commits = scenario();
     const expected = lists(commits);
+    const archived = archives(commits);
     let total = 0;
     await inWorld(name, async (world) => {
       total = await countBatches(world, commits);
@@ -82,11 +90,13 @@ describe.each(WORLDS)('a crash over %s', (name) => {
           const revision = (await after.head('s'))?.revision ?? 0;
           expect([acknowledged, acknowledged + 1], label).toContain(revision);
           expect(list, label).toEqual(expected[revision]);
+          expect(textsOf(await after.archive('s')), label).toEqual(archived[revision]);
           await expectMarkersAgree(world);
           await expectNoGarbage(world);
           // The life goes on from there, and ends as if nothing had happened.
           expect(await play(after, commits, acknowledged), label).toBe(commits.length);
           expect(textsOf(await after.messages('s')), label).toEqual(expected.at(-1));
+          expect(textsOf(await after.archive('s')), label).toEqual(archived.at(-1));
           await after.close();
           await (await world.open()).close();
           await expectNoGarbage(world);

@@ -96,6 +96,18 @@ export function rewritten(
   );
 }
 
+/** Another list, with messages of the old one kept beside it. */
+export function compacted(
+  head: Head | undefined,
+  sessionId: string,
+  texts: readonly string[],
+  archivedTexts: readonly string[],
+): Commit {
+  const commit = rewritten(head, sessionId, texts);
+  const archive = archivedTexts.map((text) => messageOf(text));
+  return { ...commit, head: { ...commit.head, archived: (head?.archived ?? 0) + archive.length }, archive };
+}
+
 export const textsOf = (messages: readonly StoredMessage[]): string[] =>
   messages.map(({ message }) =>
     message.role === 'user' && message.content[0]?.type === 'text' ? message.content[0].text : '?',

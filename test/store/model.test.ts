@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { Commit } from '../../src/core/ports.js';
 import type { Head } from '../../src/core/records.js';
 import type { LevelTurnStore } from '../../src/store/store.js';
-import { appended, checkpointOf, commitAfter, rewritten, textsOf, turnOf } from './fixtures.js';
+import { appended, checkpointOf, commitAfter, compacted, rewritten, textsOf, turnOf } from './fixtures.js';
 import { expectMarkersAgree, expectNoGarbage, inWorld, WORLDS, type World } from './world.js';
 
-type Change = 'append' | 'rewrite' | 'start' | 'end' | 'outcomeDue' | 'outcomeTaken';
+type Change = 'append' | 'rewrite' | 'compact' | 'start' | 'end' | 'outcomeDue' | 'outcomeTaken';
 interface Edit {
   readonly session: string;
   readonly change: Change;
@@ -18,11 +18,21 @@ type Step = { readonly edits: readonly Edit[] } | 'close' | 'crash';
 interface Session {
   head: Head | undefined;
   texts: string[];
+  archive: string[];
 }
 
 const edit = fc.record<Edit>({
   session: fc.constantFrom('a', 'a/1', '\u00e4'),
-  change: fc.constantFrom<Change>('append', 'append', 'rewrite', 'start', 'end', 'outcomeDue', 'outcomeTaken'),
+  change: fc.constantFrom<Change>(
+    'append',
+    'append',
+    'rewrite',
+    'compact',
+    'start',
+    'end',
+    'outcomeDue',
+    'outcomeTaken',
+  ),
   // More than 500 do not fit into one batch and are staged.
   size: fc.oneof({ weight: 5, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.integer({ min: 498, max: 1100 }) }),
 });
@@ -36,22 +46,27 @@ let written = 0;
 
 /** Makes the commit of an edit and moves the model on. */
 function apply(model: Map<string, Session>, { session: id, change, size }: Edit): Commit {
-  const session = model.get(id) ?? { head: undefined, texts: [] };
+  const session = model.get(id) ?? { head: undefined, texts: [], archive: [] };
   model.set(id, session);
   const texts = Array.from({ length: size }, () => `${++written}`);
-  const commit = commitOf(session.head, id, change, texts);
+  const commit = commitOf(session, id, change, texts);
   if (change === 'append') session.texts = [...session.texts, ...texts];
-  if (change === 'rewrite') session.texts = texts;
+  // A compaction keeps what was in the list beside it.
+  if (change === 'compact') session.archive = [...session.archive, ...session.texts];
+  if (change === 'rewrite' || change === 'compact') session.texts = texts;
   session.head = commit.head;
   return { ...commit, checkpoint: checkpointOf(commit.head) };
 }
 
-function commitOf(head: Head | undefined, id: string, change: Change, texts: readonly string[]): Commit {
+function commitOf(session: Session, id: string, change: Change, texts: readonly string[]): Commit {
+  const { head } = session;
   switch (change) {
     case 'append':
       return appended(head, id, texts);
     case 'rewrite':
       return rewritten(head, id, texts);
+    case 'compact':
+      return compacted(head, id, texts, session.texts);
     case 'start':
       return commitAfter(head, id, { inProgress: true, turnId: turnOf(id, (head?.revision ?? 0) + 1) });
     case 'end':
@@ -64,8 +79,9 @@ function commitOf(head: Head | undefined, id: string, change: Change, texts: rea
 }
 
 async function expectModel(store: LevelTurnStore, model: Map<string, Session>): Promise<void> {
-  for (const [id, { head, texts }] of model) {
+  for (const [id, { head, texts, archive }] of model) {
     const records = await store.load(id);
+    expect(textsOf(await store.archive(id))).toEqual(archive);
     expect(records?.head).toEqual(head);
     expect(textsOf(records?.messages ?? [])).toEqual(texts);
     expect(records?.messages.map(({ meta }) => meta.id)).toEqual(texts.map((_, i) => String(i)));
