@@ -35,7 +35,8 @@ function foreignIn(list: readonly Message[]): readonly ToolMessage['content'][nu
     if (role === 'assistant') for (const part of content) if (part.type === 'tool-call') asked.add(part.toolCallId);
     if (role !== 'tool') continue;
     for (const part of content) {
-      if (part.type !== 'tool-result' || (!isLocal(part) && asked.has(part.toolCallId))) found.push(part);
+      const isForeign = part.type === 'tool-result' && !part.toolCallId.startsWith('call_');
+      if (part.type !== 'tool-result' || (isForeign && asked.has(part.toolCallId))) found.push(part);
     }
   }
   return found;
