@@ -84,6 +84,8 @@ export function reviewPage(): string {
     '# The charts',
     `<!-- ${GENERATED} -->`,
     'These are the machines that run, drawn by `npm run visualize`; CI fails when a picture is older than its machine.',
+    'To step through them, open [index.html](index.html) from disk: it drives the same machines through the same step, on a ' +
+      'simulated clock, with crashes, restores and the verdict of each gate.',
     READING,
     ...turnPart(chartOf(turn.machine, turn.options)),
     ...recoveryPart(chartOf(recovery.machine, recovery.options)),

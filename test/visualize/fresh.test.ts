@@ -6,21 +6,25 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { staleFiles, writeFiles } from '../../src/visualize/folder.js';
 import { ownFiles } from '../../src/visualize/own-files.js';
+import { stepperPage } from '../../visualizations/stepper-page.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const folder = join(root, 'visualizations');
+const generated = (file: string) => /\.(?:svg|md|mmd|scxml|html)$|\.machine\.ts$/.test(file);
 let files: Map<string, string>;
 beforeAll(async () => {
   files = await ownFiles();
+  files.set('index.html', await stepperPage(files));
 });
 
 describe('visualizations/', () => {
   it('is up to date: run `npm run visualize` when it is not', () => {
-    expect(staleFiles(folder, files, () => true)).toEqual([]);
+    expect(staleFiles(folder, files, generated)).toEqual([]);
   });
 
   it('comes out the same, byte for byte, in every run', async () => {
     const again = await ownFiles();
+    again.set('index.html', await stepperPage(again));
     expect([...again.keys()]).toEqual([...files.keys()]);
     expect([...again].filter(([file, content]) => files.get(file) !== content).map(([file]) => file)).toEqual([]);
   });
@@ -49,6 +53,15 @@ describe('visualizations/', () => {
     }
     const links = [...page.matchAll(/\]\((?!https:)([^)]+)\)/g)].map((match) => match[1] ?? '');
     expect(links.filter((link) => !files.has(link))).toEqual([]);
+  });
+
+  it('has one page to step through, which is small and asks no network for anything', () => {
+    const page = files.get('index.html') ?? '';
+    expect(Buffer.byteLength(page)).toBeLessThan(400_000);
+    expect(page).toContain("default-src 'none'");
+    expect(page).not.toMatch(/<(?:link|img|iframe|script src|source|video)\b|@import|url\(/);
+    expect(page.match(/<script>/g)).toHaveLength(1);
+    expect(page.match(/<\/script>/g)).toHaveLength(1);
   });
 
   it('draws each picture with what readers on GitHub need: a page of its own and both schemes', () => {
