@@ -161,7 +161,7 @@ it('the count of failures survives a restart', async () => {
 it('a context that is too long ends as failed, with the reason that there is no compactor', async () => {
   const world = createWorld();
   world.says({ fail: 'contextLength' });
-  const turn = await world.boot().startTurn(hello);
+  const turn = await world.boot({ compact: false }).startTurn(hello);
   expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'noCompactor' });
   expect(world.requests).toHaveLength(1);
 });
