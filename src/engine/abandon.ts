@@ -40,8 +40,7 @@ export async function abandon(
   };
   const doubts = await doubtsOf(roster, head);
   await writer.write(writer.next({ ...doubts?.patch, ...patch }, { ...doubts?.parts, outcomes: [record] }, lease));
-  roster.announce({ type: 'outcome', outcome }, { sessionId: head.sessionId, turnId }, true);
-  roster.handles.rested(turnId, outcome);
+  roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
 }
 
 /** Calls that were under way are in doubt now, and listed for a person - where the journal can still be read. */

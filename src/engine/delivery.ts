@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../core/errors.js';
 import { sessionOfTurn } from '../core/ids.js';
-import type { OutcomeRecord } from '../core/records.js';
+import type { Head, OutcomeRecord } from '../core/records.js';
 import { buildForeignInTime } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
 import { fromRecord } from './outcome.js';
@@ -53,7 +53,8 @@ export class Delivery {
     await roster.sessions.run(sessionId, async () => {
       const without = (due: readonly string[]): readonly string[] => due.filter((id) => id !== turnId);
       const driver = roster.driverOf(sessionId);
-      if (await driver?.amendHead((head) => ({ outcomesDue: without(head.outcomesDue) }))) return;
+      const change = (head: Head) => ({ patch: { outcomesDue: without(head.outcomesDue) }, parts: {} });
+      if (await driver?.amend(change)) return;
       const head = await roster.store.head(sessionId);
       if (head === undefined || !head.outcomesDue.includes(turnId)) return;
       const writer = new HeadWriter(roster.store, roster.settings.clock, head);

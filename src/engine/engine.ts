@@ -122,12 +122,12 @@ class Engine implements TurnEngine {
     );
     roster.listener = {
       ended: (turn) => {
+        this.parked.remove(turn.turnId);
         roster.inBackground(turn, () => delivery.deliver(turn.turnId));
         roster.inBackground(turn, () => this.intake.startWaiting(turn.sessionId));
       },
-      parked: (driver) => {
-        const until = driver.head.waiting?.until;
-        if (typeof until === 'number') this.parked.add(driver.sessionId, driver.turnId, until);
+      parked: ({ sessionId, turnId }, until) => {
+        if (until !== null) this.parked.add(sessionId, turnId, until);
       },
       late: (call, outcome) =>
         roster.inBackground({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
@@ -168,7 +168,6 @@ class Engine implements TurnEngine {
     for (const sessionId of await this.roster.store.waitingInput(this.roster.settings.agent)) {
       await this.intake.startWaiting(sessionId);
     }
-    await this.watchParked(report.parked);
     return report;
   }
 
@@ -236,17 +235,6 @@ class Engine implements TurnEngine {
     await Promise.all(this.roster.allDrivers().map((driver) => driver.handOver(0)));
     await this.roster.settleBackground();
     this.roster.handles.handOverAll();
-  }
-
-  /** Parked turns found at start-up have deadlines too. */
-  private async watchParked(turnIds: readonly string[]): Promise<void> {
-    if (turnIds.length === 0) return;
-    const waiting = await this.interrupted();
-    for (const { sessionId, turnId, waiting: wait } of waiting) {
-      if (!turnIds.includes(turnId)) continue;
-      this.roster.notePark(sessionId, turnId);
-      if (typeof wait?.until === 'number') this.parked.add(sessionId, turnId, wait.until);
-    }
   }
 }
 

@@ -170,6 +170,9 @@ export class GateWalk {
   ): Promise<Answer> {
     const turnId = this.head.turnId ?? '';
     switch (verdict) {
+      case 'parked':
+        this.notePark();
+        break;
       case 'held':
         announce('interrupted_turn_held', gate, reason);
         break;
@@ -187,6 +190,17 @@ export class GateWalk {
       }
     }
     return { verdict, turnId, gate, reason };
+  }
+
+  /** Found parked: its deadline is watched, and whoever asks for its rest learns it. */
+  private notePark(): void {
+    const { sessionId, waiting } = this.head;
+    const turnId = this.head.turnId as string;
+    if (waiting === null) return;
+    const isReview = this.head.phase === 'awaitingReview';
+    const ids = isReview ? waiting.reviews : waiting.approvals;
+    const phase = isReview ? 'awaitingReview' : 'awaitingApproval';
+    this.roster.park({ sessionId, turnId }, waiting, { status: 'parked', phase, ids });
   }
 
   private async hold({ gate, reason, spent }: Hold, announce: Announce): Promise<Answer> {

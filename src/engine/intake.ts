@@ -195,16 +195,21 @@ export class Intake {
       );
     }
     const seen = await store.seen(head.sessionId, record.messageId);
-    if (seen !== undefined) {
-      const outcome = await store.outcome(seen.turnId);
-      const running = head.inProgress && head.turnId === seen.turnId;
-      return outcome === undefined || running
-        ? handles.of(seen.turnId)
-        : handles.ended(seen.turnId, fromRecord(outcome));
-    }
+    if (seen !== undefined) return this.turnNow(head.sessionId, seen.turnId);
     const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
     const twin = waiting.find((input) => input.messageId === record.messageId);
     return twin === undefined ? undefined : handles.of(twin.turnId);
+  }
+
+  /** The turn as it is at this moment: one that ends while it is looked at must not be waited for. */
+  private async turnNow(sessionId: string, turnId: string): Promise<Turn> {
+    const { store, handles } = this.roster;
+    const running = this.roster.driverOf(sessionId);
+    if (running?.turnId === turnId) return running.handle;
+    const outcome = await store.outcome(turnId);
+    const head = await store.head(sessionId);
+    const rests = head?.inProgress === true && head.turnId === turnId;
+    return outcome === undefined || rests ? handles.of(turnId) : handles.ended(turnId, fromRecord(outcome));
   }
 
   /** @throws {TypeError} names the field and what it has to be; nothing is written. */

@@ -26,6 +26,10 @@ export class Parked {
     this.arm();
   }
 
+  remove(turnId: string): void {
+    if (this.waits.delete(turnId)) this.arm();
+  }
+
   clear(): void {
     this.waits.clear();
     this.arm();

@@ -2,10 +2,12 @@
  * Owns what people do to turns: cancel, settle a call in doubt, resume, abandon - whether a turn runs, is parked,
  * interrupted, ended or cannot be read. Must not know how it goes on.
  */
+import { REASON_BYTES } from '../../machines/index.js';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Review, TurnOutcome } from '../core/events.js';
 import { sessionOfTurn } from '../core/ids.js';
 import { nextCallState } from '../core/journal.js';
+import { cutText } from '../core/json.js';
 import type { CallRecord, Head } from '../core/records.js';
 import type { Settlement } from '../core/tools.js';
 import { abandon } from './abandon.js';
@@ -29,8 +31,9 @@ export class People {
     this.recovery = recovery;
   }
 
-  async cancel(turnId: string, { reason }: CancelOptions = {}): Promise<TurnOutcome> {
+  async cancel(turnId: string, options: CancelOptions = {}): Promise<TurnOutcome> {
     const sessionId = sessionIn(turnId);
+    const reason = checkReason(options.reason);
     return this.roster.sessions.run(sessionId, async () => {
       const driver = this.roster.driverOf(sessionId);
       if (driver?.turnId === turnId) await driver.cancel(reason);
@@ -80,8 +83,10 @@ export class People {
     return answer.driver.handle;
   }
 
-  async abandon(turnId: string, reason: string): Promise<void> {
+  async abandon(turnId: string, why: string): Promise<void> {
     const sessionId = sessionIn(turnId);
+    const reason = checkReason(why);
+    if (reason === undefined) throw new TypeError('abandonTurn needs a reason: people will read it.');
     await this.roster.sessions.run(sessionId, async () => {
       const head = await this.roster.store.head(sessionId);
       if (head?.turnId !== turnId || !head.inProgress) throw notFound(turnId);
@@ -140,16 +145,19 @@ export class People {
     const output =
       outcome.kind === 'succeeded' || outcome.kind === 'failed' ? outcome.output : errorText('The call never started.');
     const settled: CallRecord = { ...call, state, output, doubt: null, settledAt: settings.clock.now() };
-    const writer = new HeadWriter(store, settings.clock, head);
-    const patch = head.turnId === call.turnId ? { settled: head.settled + 1 } : {};
     const parts = { calls: { put: [settled], remove: [] }, reviews: { put: [], remove: [call.callId] } };
+    // Another turn of the session may run: then this takes its place among the commits of that one.
+    if (await this.roster.driverOf(head.sessionId)?.amend(() => ({ patch: {}, parts }))) return true;
+    const now = (await store.head(head.sessionId)) as Head;
+    const writer = new HeadWriter(store, settings.clock, now);
+    const patch = now.turnId === call.turnId ? { settled: now.settled + 1 } : {};
     await writer.write(writer.next(patch, parts, null));
     return true;
   }
 
   /** A turn without a driver: parked, interrupted, or unreadable. */
   private async cancelResting(head: Head, reason: string | undefined): Promise<void> {
-    const { store, settings, handles } = this.roster;
+    const { store, settings } = this.roster;
     const at = settings.clock.now();
     const turnId = head.turnId as string;
     const records = await this.readable(head);
@@ -171,9 +179,7 @@ export class People {
     const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
     const writer = new HeadWriter(store, settings.clock, head);
     await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
-    this.roster.announce({ type: 'outcome', outcome }, { sessionId: head.sessionId, turnId }, true);
-    handles.rested(turnId, outcome);
-    this.roster.listener?.ended({ sessionId: head.sessionId, turnId });
+    this.roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
   }
 
   private async readable(head: Head): Promise<TurnRecords | undefined> {
@@ -185,6 +191,13 @@ export class People {
       throw thrown;
     }
   }
+}
+
+/** @throws {TypeError} when it is no text. */
+function checkReason(reason: unknown): string | undefined {
+  if (reason === undefined) return undefined;
+  if (typeof reason !== 'string') throw new TypeError('reason must be a text.');
+  return cutText(reason, REASON_BYTES);
 }
 
 function sessionIn(turnId: string): string {

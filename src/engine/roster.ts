@@ -3,7 +3,7 @@
  * Must not know how turns begin, recover or end; it connects those who do.
  */
 import { messageOf, TurnError } from '../core/errors.js';
-import type { EventBody, TurnEvent } from '../core/events.js';
+import type { EventBody, TurnEvent, TurnOutcome, TurnRest } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
@@ -17,7 +17,8 @@ import type { TurnHandles } from './turn-handles.js';
 /** What has to happen in the engine when a driver is done. */
 export interface RestListener {
   ended(turn: TurnName): void;
-  parked(turn: TurnName & { readonly head: Head }): void;
+  /** `until`: the deadline of the wait, ms since the epoch. */
+  parked(turn: TurnName, until: number | null): void;
   late: LateOutcome;
 }
 
@@ -64,7 +65,7 @@ export class Roster implements DriverHost {
   }
 
   enlist(driver: TurnDriver, attended: boolean): RunningTurn {
-    const running = new RunningTurn(driver, this.handles.of(driver.turnId));
+    const running = new RunningTurn(driver, this.handles.started(driver.turnId));
     this.drivers.set(driver.sessionId, running);
     this.parkedTurns.delete(driver.sessionId);
     if (attended) this.attended.add(driver.turnId);
@@ -76,8 +77,20 @@ export class Roster implements DriverHost {
     return this.parkedTurns.get(sessionId);
   }
 
-  notePark(sessionId: string, turnId: string): void {
+  /** A turn came to rest until a person comes, or until its deadline. */
+  park({ sessionId, turnId }: TurnName, waiting: NonNullable<Head['waiting']>, rest: TurnRest): void {
     this.parkedTurns.set(sessionId, turnId);
+    this.handles.rested(turnId, rest);
+    this.listener?.parked({ sessionId, turnId }, waiting.until);
+  }
+
+  /** A turn that ended without a driver: parked, interrupted or unreadable. */
+  endResting({ sessionId, turnId }: TurnName, outcome: TurnOutcome): void {
+    this.announce({ type: 'outcome', outcome }, { sessionId, turnId }, true);
+    if (this.parkedTurns.get(sessionId) === turnId) this.parkedTurns.delete(sessionId);
+    this.attended.delete(turnId);
+    this.handles.rested(turnId, outcome);
+    this.listener?.ended({ sessionId, turnId });
   }
 
   isAttended(turnId: string): boolean {
@@ -153,22 +166,19 @@ export class Roster implements DriverHost {
     }
   }
 
-  rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, rest: DriverEnd): void {
+  rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void {
     if (this.drivers.get(driver.sessionId)?.turnId === driver.turnId) this.drivers.delete(driver.sessionId);
     this.inBackground(driver, () => this.giveBack(driver.lease));
-    // Whoever waits for a rest learns that the turn goes on elsewhere, if it does.
-    if (rest.status === 'lost') {
-      this.handles.rested(driver.turnId, { status: 'handedOver' });
+    const { waiting } = driver.head;
+    if (end.status === 'parked' && waiting !== null) {
+      this.park(driver, waiting, end);
       return;
     }
-    this.handles.rested(driver.turnId, rest);
-    if (rest.status === 'parked') {
-      this.notePark(driver.sessionId, driver.turnId);
-      this.listener?.parked(driver);
-    } else if (rest.status !== 'handedOver') {
-      this.attended.delete(driver.turnId);
-      this.listener?.ended(driver);
-    }
+    // Whoever waits for a rest learns of a lost turn that it goes on elsewhere, if it does.
+    this.handles.rested(driver.turnId, end.status === 'lost' ? { status: 'handedOver' } : end);
+    if (end.status === 'lost' || end.status === 'handedOver') return;
+    this.attended.delete(driver.turnId);
+    this.listener?.ended(driver);
   }
 
   readonly late: LateOutcome = (call, outcome) => this.listener?.late(call, outcome);

@@ -4,9 +4,14 @@
  */
 import { type Decision, type DecisionResult, openDecisions } from '../core/batch.js';
 import type { CallRecord, Grant, Head, InboxRecord } from '../core/records.js';
+import type { CommitParts } from './head-writer.js';
 import type { CallOutcome } from './tool-calls.js';
 import type { TurnDriver } from './turn-driver.js';
 import type { Turn } from './turn-handles.js';
+import type { Written } from './turn-records.js';
+
+/** Of the turn itself nothing is written by such a change. */
+const NOTHING: Written = { calls: [], parts: {}, patch: {}, progress: false };
 
 export class RunningTurn {
   /** Made while the turn runs: one that is made after its end would wait for ever. */
@@ -93,11 +98,14 @@ export class RunningTurn {
     return openDecisions(this.driver.records.batch);
   }
 
-  /** A change of the head that has nothing to do with the turn, in its place among the commits. */
-  amendHead(change: (head: Head) => Partial<Head>): Promise<boolean> {
-    return this.driver.mailbox.ask(
+  /** A change of the session that has nothing to do with this turn, in its place among the commits. */
+  amend(change: (head: Head) => { readonly patch: Partial<Head>; readonly parts: CommitParts }): Promise<boolean> {
+    const { commits, mailbox, records } = this.driver;
+    return mailbox.ask(
       async () => {
-        await this.driver.commits.write(this.driver.records.factsToWrite(), change(this.driver.head));
+        const { patch, parts } = change(this.driver.head);
+        await commits.write(NOTHING, patch, parts);
+        for (const callId of parts.reviews?.remove ?? []) records.reviews.delete(callId);
         return true;
       },
       () => false,

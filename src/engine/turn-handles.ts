@@ -37,6 +37,8 @@ function deferred<T>(): Deferred<T> {
 export class TurnHandles {
   private readonly outcomes = new Map<string, Deferred<TurnOutcome>>();
   private readonly rests = new Map<string, Deferred<TurnRest>>();
+  /** Turns that wait for a person: whoever asks later learns it at once. */
+  private readonly parked = new Map<string, TurnRest>();
   private readonly cancelTurn: (turnId: string, options?: CancelOptions) => Promise<TurnOutcome>;
 
   constructor(cancelTurn: (turnId: string, options?: CancelOptions) => Promise<TurnOutcome>) {
@@ -45,7 +47,15 @@ export class TurnHandles {
 
   /** A handle for a turn that has not ended. */
   of(turnId: string): Turn {
-    return this.make(turnId, entry(this.outcomes, turnId).promise, entry(this.rests, turnId).promise);
+    const parked = this.parked.get(turnId);
+    const rest = parked === undefined ? entry(this.rests, turnId).promise : Promise.resolve(parked);
+    return this.make(turnId, entry(this.outcomes, turnId).promise, rest);
+  }
+
+  /** A driver takes the turn up: whatever it waited for is over. */
+  started(turnId: string): Turn {
+    this.parked.delete(turnId);
+    return this.of(turnId);
   }
 
   /** A handle for a turn that ended earlier. */
@@ -56,6 +66,8 @@ export class TurnHandles {
   rested(turnId: string, rest: TurnRest): void {
     this.rests.get(turnId)?.resolve(rest);
     this.rests.delete(turnId);
+    if (rest.status === 'parked') this.parked.set(turnId, rest);
+    else this.parked.delete(turnId);
     if (rest.status === 'parked' || rest.status === 'handedOver') return;
     this.outcomes.get(turnId)?.resolve(rest);
     this.outcomes.delete(turnId);
