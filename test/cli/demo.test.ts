@@ -65,7 +65,7 @@ describe('durable-turn demo', () => {
     const { code, out, errors } = await run('demo');
     expect(errors).toBe('');
     expect(out).toContain('---- SIGKILL  service 1');
-    expect(out).toContain('Had taken effect, but nothing recorded it:');
+    expect(out).toContain('Had taken effect, but no result was told yet:');
     expect(out).toContain('interrupted_turn_resuming, gate "attempt"');
     expect(out).toContain('interrupted_turn_resumed, gate "resumed"');
     expect(out).toContain('reconcile: the receiver has its key');
@@ -90,6 +90,7 @@ describe('durable-turn demo', () => {
     const { code, out } = await run('demo', '--kill-at', '5');
     expect(out).toContain('Again: durable-turn demo --kill-at 5');
     expect(out).toContain('behind moment 5 ');
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(code).toBe(0);
   });
 

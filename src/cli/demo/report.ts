@@ -100,20 +100,17 @@ export class Report implements RoundWatcher {
 
   private planned(plan: KillPlan): readonly string[] {
     if (plan.again === '')
-      return ['The service is killed in the middle of the parallel batch, when post 3 of the turn takes effect.'];
-    return [`The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.${this.again(plan)}`];
+      return ['The service is killed in the parallel batch, the moment the third post takes effect.'];
+    return [`The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.`, `Again: ${again(plan)}`];
   }
 
-  private again({ again }: KillPlan): string {
-    return again === '' ? '' : ` Again: durable-turn demo${again}`;
-  }
-
-  private cutOff({ landed, notLanded, modelRan }: DoneKill): readonly string[] {
+  private cutOff({ landed, notLanded, inDoubt, modelRan }: DoneKill): readonly string[] {
     const width = WIDTH - 5;
     const lines: string[] = [];
     if (modelRan) lines.push('The model was thinking: its answer never came.');
-    if (landed.length > 0) lines.push(...wrap('Had taken effect, but nothing recorded it:', landed, width));
+    if (landed.length > 0) lines.push(...wrap('Had taken effect, but no result was told yet:', landed, width));
     if (notLanded.length > 0) lines.push(...wrap('Had not taken effect, but were dispatched:', notLanded, width));
+    if (inDoubt.length > 0) lines.push(...wrap('In doubt since the kill before:', inDoubt, width));
     if (lines.length === 0) lines.push('No call was running.');
     return lines.map((line) => `     ${line}`);
   }
@@ -134,14 +131,16 @@ export class Report implements RoundWatcher {
     const { verdict, kills, startedAt, endedAt } = result;
     const right = exitCodeOf([result]) === 0;
     const where = kills.map(({ moment, phase }) => `${moment} (${phase})`).join(' and ');
-    const told = kills.length === 0 ? 'not killed: the turn had ended' : `killed behind moment ${where}`;
+    const told = kills.length === 0 ? 'not killed' : `killed behind moment ${where}`;
     const once = verdict.effects - verdict.lost;
     const head = `round ${String(this.number).padStart(String(this.rounds).length)}`;
     const end = `${once}/${verdict.effects} once  ${((endedAt - startedAt) / 1000).toFixed(1)} s`;
-    const text = `${head}  ${told.padEnd(62)}  ${right ? end : `WRONG ${end}`}`;
+    const text = `${head}  ${told.padEnd(64)}  ${right ? end : `WRONG ${end}`}`;
     this.print(right ? text : this.paint.bad(text));
     if (right) return;
     this.table(verdict);
-    this.print(`  plan: ${plan.kills.map(describeKill).join(' and ')}.${this.again(plan)}`);
+    this.print(`  planned kills: ${plan.kills.map(describeKill).join(' and ')}. Again: ${again(plan)}`);
   }
 }
+
+const again = (plan: KillPlan): string => `durable-turn demo${plan.again}`;

@@ -71,7 +71,7 @@ export class Round {
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(() => resolve(`the turn did not come to rest within ${ROUND_MS / 1000} s`), ROUND_MS);
     });
-    const failure = await Promise.race([this.runServices(await receiver.address), late]);
+    const failure = await Promise.race([this.runServices(receiver.address), late]);
     clearTimeout(timer);
     clearTimeout(this.armed);
     this.service?.kill();
@@ -103,13 +103,13 @@ export class Round {
   }
 
   /** The reason of a failure, or null. A service that was killed is started again, even behind the end of its turn. */
-  private async runServices(receiver: ReceiverAddress): Promise<string | null> {
+  private async runServices(address: Promise<ReceiverAddress>): Promise<string | null> {
     for (;;) {
       this.services += 1;
       this.sent = undefined;
       const service = startChild<ToService, FromService>('./service.js', (message) => this.heard(message));
       this.service = service;
-      service.send({ type: 'start', folder: this.folder, receiver });
+      service.send({ type: 'start', folder: this.folder, receiver: await address });
       this.armNext();
       const ended = await service.ended;
       clearTimeout(this.armed);

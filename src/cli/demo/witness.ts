@@ -27,6 +27,8 @@ export interface CutOff {
   /** Dispatched and not recorded as settled, by whether their effect is out there already. */
   readonly landed: readonly string[];
   readonly notLanded: readonly string[];
+  /** Cut off by an earlier kill, and nobody has found out what became of them. */
+  readonly inDoubt: readonly string[];
 }
 
 export class Witness {
@@ -49,6 +51,7 @@ export class Witness {
   kill(at: number): CutOff {
     this.kills.push(at);
     const modelRan = close(this.model, at, true);
+    const inDoubt = [...this.calls.values()].filter(({ state }) => state === 'inDoubt');
     const open = [...this.calls.values()].filter((call) => close(call, at, true));
     for (const call of open) call.state = 'cut off';
     this.phase = '';
@@ -56,6 +59,7 @@ export class Witness {
       modelRan,
       landed: open.filter((call) => call.landed.length > 0).map(({ label }) => label),
       notLanded: open.filter((call) => call.landed.length === 0).map(({ label }) => label),
+      inDoubt: inDoubt.map(({ label }) => label),
     };
   }
 
