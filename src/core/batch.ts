@@ -166,10 +166,13 @@ export function resultsOf(
   batch: readonly CallRecord[],
   outputBytes: number,
 ): readonly ToolResultPart[] {
-  return localCalls(answer).map((part: ToolCallPart, index) => {
-    const call = batch[index];
+  // By id, which is unique within an answer: where a record is missing, no call may get the result of another.
+  const calls = new Map(batch.map((call) => [call.toolCallId, call]));
+  return localCalls(answer).map((part: ToolCallPart) => {
+    const call = calls.get(part.toolCallId);
     const output = cutOutput(call?.output ?? interrupted(call), outputBytes);
-    return resultPart(part, call?.editedInput === undefined ? output : noteEdit(output, call.editedInput));
+    const ranEdited = call?.editedInput !== undefined && call.dispatch > 0;
+    return resultPart(part, ranEdited ? noteEdit(output, call.editedInput) : output);
   });
 }
 
@@ -182,7 +185,10 @@ function noteEdit(output: ToolOutput, edited: Json): ToolOutput {
   if (output.type === 'content') return { ...output, value: [note, ...output.value] };
   if (output.type === 'execution-denied') return output;
   const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
-  return { type: 'content', value: [note, { type: 'text', text }] };
+  // An error stays one, for the model.
+  if (output.type !== 'text' && output.type !== 'json')
+    return { ...output, type: 'error-text', value: `${note.text}\n${text}` };
+  return { ...output, type: 'content', value: [note, { type: 'text', text }] };
 }
 
 /** What the model reads of a call that has no outcome when its turn ends. */

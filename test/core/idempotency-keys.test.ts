@@ -65,7 +65,10 @@ class Turn {
     const step = (...events: Parameters<Journal['advance']>[1][]) => {
       for (const event of events) this.journal.advance(callId, event, {});
     };
-    if (fate === 'refused') return step('call.failed');
+    if (fate === 'refused') {
+      step('call.failed');
+      return;
+    }
     step('call.dispatched');
     if (fate === 'succeeds') step('call.succeeded');
     if (fate === 'throws') step('call.failed');
