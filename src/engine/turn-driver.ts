@@ -162,13 +162,16 @@ export class TurnDriver implements TurnScope {
     if (plan === undefined) return;
     this.records.edit(plan.edits, plan.next.context.cause);
     const now = this.settings.clock.now();
-    const deadlines = deadlinesAfter(this.timers.deadlines, plan.timers, now, kept);
+    const armed = this.timers.deadlines;
+    const deadlines = deadlinesAfter(armed, plan.timers, now, kept);
     if (plan.final) {
       await this.finish(plan);
       return;
     }
     await this.makeDurable(plan, deadlines, event.type === 'turn.handedOver');
-    await this.adopt(plan, deadlines);
+    // What counts from the start of work counts from now: the time a commit took is nobody's silence (I13).
+    const fresh = () => deadlinesAfter(armed, plan.timers, this.settings.clock.now());
+    await this.adopt(plan, keepsDeadlines(plan.next) ? deadlines : fresh());
   }
 
   /**
