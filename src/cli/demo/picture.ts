@@ -10,10 +10,16 @@ const COLUMNS = 100 - LABEL - 1;
 
 const KILL = '|';
 
+/** How much of the time between a kill and the next start is drawn: nothing happens in it. */
+const DEAD_MS = 40;
+
 export function drawTurn(witness: Witness, to: number, paint: Paint): readonly string[] {
   const from = witness.starts[0] ?? 0;
-  const scale = (at: number): number =>
-    Math.max(0, Math.min(COLUMNS - 1, Math.floor(((at - from) / Math.max(1, to - from)) * COLUMNS)));
+  const whole = Math.max(1, livedUntil(to, witness) - from);
+  const scale = (at: number): number => {
+    const column = Math.floor(((livedUntil(at, witness) - from) / whole) * COLUMNS);
+    return Math.max(0, Math.min(COLUMNS - 1, column));
+  };
   const colour = (row: string): string =>
     row.replaceAll(KILL, paint.bad(KILL)).replaceAll('*', paint.good('*')).replaceAll('?', paint.strong('?'));
   const draw = (call: SeenCall): string => `${call.label.padEnd(LABEL)} ${colour(row(call, witness, scale))}`;
@@ -26,16 +32,31 @@ export function drawTurn(witness: Witness, to: number, paint: Paint): readonly s
   ];
 }
 
+/** The moment, with the time in which no service was there taken out. */
+function livedUntil(at: number, { starts, kills }: Witness): number {
+  let dead = 0;
+  for (const kill of kills) {
+    const start = Math.min(at, starts.find((moment) => moment > kill) ?? kill);
+    dead += Math.max(0, start - kill - DEAD_MS);
+  }
+  return at - dead;
+}
+
 function processes({ starts, kills }: Witness, scale: (at: number) => number): string {
   const cells = blank(kills, scale);
-  for (const [index, at] of starts.entries()) write(cells, scale(at), `service ${index + 1}`);
+  for (const [index, at] of starts.entries()) {
+    const end = scale(kills.find((kill) => kill > at) ?? Number.MAX_SAFE_INTEGER);
+    const name = `service ${index + 1}`;
+    const column = cells[scale(at)] === KILL ? scale(at) + 1 : scale(at);
+    write(cells, column, column + name.length <= end ? name : `${index + 1}`);
+  }
   return cells.join('').trimEnd();
 }
 
 function row(call: SeenCall, { kills }: Witness, scale: (at: number) => number): string {
   const cells = blank(kills, scale);
   for (const { from, to, cut } of call.spans) {
-    const last = scale(to ?? Number.MAX_SAFE_INTEGER);
+    const last = to === null ? COLUMNS - 1 : scale(to);
     for (let cell = scale(from); cell <= last; cell += 1) if (cells[cell] !== KILL) cells[cell] = '=';
     if (cut && last > 0) cells[last - 1] = '<';
   }
