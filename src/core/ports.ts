@@ -97,6 +97,19 @@ export interface TurnStore {
   reviews(agent: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]>;
 
   /**
+   * The heads of an agent's sessions in the order of their keys, read piece by piece while it is iterated: what is
+   * committed meanwhile is in it or not. A head that cannot be read is left out; `head` tells it.
+   */
+  sessions(agent: string): AsyncIterable<Head>;
+
+  /**
+   * Deletes everything of a session, quarantined bytes included; nothing for an unknown one. After a failure or a crash
+   * the session is whole or gone for everybody, and what is left of it goes with the next try or the next opening.
+   * A session that is created again under its id shares nothing with it.
+   */
+  remove(sessionId: string): Promise<void>;
+
+  /**
    * Takes a session whose head cannot be read out of the way: its bytes are kept aside, its marker goes.
    * Nothing stored, whatever it is, may stop the others (I12).
    */

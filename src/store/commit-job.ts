@@ -11,6 +11,7 @@ import type { EncodedCommit } from './commit.js';
 import { clearEpoch, garbageOp, SWEEP_KEYS, setAsideMessages } from './epochs.js';
 import { garbageKey, headKey, messagesOfEpoch } from './keys.js';
 import type { Leases } from './leases.js';
+import { finishedRemoval, isBeingRemoved } from './removal.js';
 import { type Known, knownOf, readHead, type Sessions } from './sessions.js';
 import { BATCH_BYTES, BATCH_OPS, bytesOf, del, type Op, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
@@ -96,8 +97,12 @@ export class CommitJob implements Job {
   /** What has to be durable before the last batch: usually nothing. */
   async *#steps(tables: Tables): AsyncGenerator<readonly Op[]> {
     const { rewrite, after, base } = this.#commit;
-    // The messages of a session that was quarantined stay; a new session under its id must not mix with them.
-    if (base === 0) yield* setAsideMessages(tables, this.lane);
+    if (base === 0) {
+      // What a removal that failed has left goes; the messages of a session that was quarantined stay, aside. A new
+      // session under the id must not mix with either.
+      if (await isBeingRemoved(tables, this.lane)) yield* finishedRemoval(tables, this.lane);
+      else yield* setAsideMessages(tables, this.lane);
+    }
     if (rewrite === null) return;
     // Left by a rewrite that was cut off.
     if ((await tables.keys('message', messagesOfEpoch(this.lane, after.epoch), 1)).length > 0) {

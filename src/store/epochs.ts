@@ -2,10 +2,8 @@
  * Owns messages that no head names: epochs being staged or left behind, and how they go.
  * Must not know commits. An epoch is deleted only after its head was seen to name another one.
  */
-import { isCorruption } from './database.js';
 import {
   archiveOfSession,
-  epochOfGarbage,
   garbageKey,
   type Kind,
   messagesOfEpoch,
@@ -14,9 +12,8 @@ import {
   type Range,
 } from './keys.js';
 import { nextQuarantine } from './quarantine.js';
-import { decodeRecord, encodeRecord } from './records.js';
-import { readable } from './salvage.js';
-import { readHead } from './sessions.js';
+import { encodeRecord } from './records.js';
+import { readHead, type Sessions } from './sessions.js';
 import { BATCH_BYTES, del, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
@@ -29,13 +26,17 @@ export function garbageOp(sessionId: string, epoch: number, revision: number): O
 }
 
 /** Deletes all messages of an epoch, batch by batch. */
-export async function* clearEpoch(tables: Tables, sessionId: string, epoch: number): AsyncGenerator<readonly Op[]> {
-  let range: Range = messagesOfEpoch(sessionId, epoch);
+export function clearEpoch(tables: Tables, sessionId: string, epoch: number): AsyncGenerator<readonly Op[]> {
+  return clearRange(tables, 'message', messagesOfEpoch(sessionId, epoch));
+}
+
+export async function* clearRange(tables: Tables, kind: Kind, whole: Range): AsyncGenerator<readonly Op[]> {
+  let range = whole;
   for (;;) {
-    const keys = await tables.keys('message', range, SWEEP_KEYS);
+    const keys = await tables.keys(kind, range, SWEEP_KEYS);
     const last = keys.at(-1);
     if (last === undefined) return;
-    yield keys.map((key) => del('message', key));
+    yield keys.map((key) => del(kind, key));
     // Keys are well formed, so the next one is this one with anything behind it.
     range = { gte: `${last}\u0000`, lt: range.lt };
   }
@@ -72,18 +73,25 @@ async function* moved(tables: Tables, sessionId: string, nth: number, kind: Kind
 /** One lane for all sweeps: they run one after the other, beside the commits of their own session. */
 const SWEEPS = Symbol('sweeps');
 
-/** Deletes an epoch that was left behind. Epochs only grow, so nobody writes to one below that of the head. */
+/**
+ * Deletes an epoch that was left behind. Epochs only grow, so nobody writes to one below that of the head, as long as
+ * the session lives; a session that was created again counts its epochs from the beginning.
+ */
 export class SweepJob implements Job {
   readonly lane = SWEEPS;
   readonly #sessionId: string;
   readonly #epoch: number;
+  readonly #sessions: Sessions;
   readonly #stopped: () => boolean;
   #chunks: AsyncIterator<readonly Op[]> | null = null;
+  /** How many sessions had ended when the head was looked at. */
+  #endings = 0;
 
   /** @param stopped Whether the rest can wait for the next opening. */
-  constructor(sessionId: string, epoch: number, stopped: () => boolean) {
+  constructor(sessionId: string, epoch: number, sessions: Sessions, stopped: () => boolean) {
     this.#sessionId = sessionId;
     this.#epoch = epoch;
+    this.#sessions = sessions;
     this.#stopped = stopped;
   }
 
@@ -97,7 +105,9 @@ export class SweepJob implements Job {
 
   async next(tables: Tables): Promise<Step | null> {
     if (this.#stopped()) return null;
-    if (this.#chunks === null) {
+    // Where a session ended since, it may be this one, and the epoch may be that of a new one.
+    if (this.#chunks === null || this.#endings !== this.#sessions.endings) {
+      this.#endings = this.#sessions.endings;
       const head = await readHead(tables, this.#sessionId);
       if (head === undefined || head.epoch <= this.#epoch) return null;
       this.#chunks = clearEpoch(tables, this.#sessionId, this.#epoch);
@@ -105,26 +115,5 @@ export class SweepJob implements Job {
     const chunk = await this.#chunks.next();
     if (chunk.done !== true) return { ops: chunk.value, last: false };
     return { ops: [del('garbage', garbageKey(this.#sessionId, this.#epoch))], last: true };
-  }
-}
-
-/** At the opening, before anybody commits: deletes every epoch that a crash left. Costs garbage, not sessions. */
-export async function sweepGarbage(tables: Tables): Promise<void> {
-  for await (const [key, value] of readable(tables, 'garbage')) {
-    const garbage = epochOfGarbage(key);
-    // A damaged record might name an epoch that is in use.
-    if (garbage === undefined || !decodeRecord('garbage', key, value).ok) continue;
-    const named = await readHead(tables, garbage.sessionId).then(
-      (head) => head?.epoch,
-      () => garbage.epoch,
-    );
-    if (named === garbage.epoch) continue;
-    try {
-      for await (const ops of clearEpoch(tables, garbage.sessionId, garbage.epoch)) await tables.write(ops);
-    } catch (error) {
-      if (isCorruption(error)) continue;
-      throw error;
-    }
-    await tables.write([del('garbage', key)]);
   }
 }

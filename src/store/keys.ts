@@ -78,6 +78,7 @@ export const turnKey = (sessionId: string): string => part(sessionId);
 export const outcomeKey = (turnId: string): string => part(turnId);
 export const seenKey = (sessionId: string, messageId: string): string =>
   `${part(sessionId)}${SEPARATOR}${part(messageId)}`;
+export const seenOfSession = (sessionId: string): Range => under(part(sessionId));
 
 export const messageKey = (sessionId: string, epoch: number, seq: number): string =>
   `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}${wide(seq)}`;
@@ -99,12 +100,28 @@ export const archiveUpTo = (sessionId: string, count: number): Range => ({
   lt: archiveKey(sessionId, count),
 });
 
-export const callKey = (callId: string): string => part(callId);
-/** A call id is its turn id, a dot and more; the dot is `%2E` once encoded. */
-export const callsOfTurn = (turnId: string): Range => {
-  const prefix = part(turnId);
+/** Ids that are `id`, a dot and more. The dot is `%2E` once encoded, and a dot within an encoded id is `%252E` then. */
+const dotted = (id: string): Range => {
+  const prefix = part(id);
   return { gte: `${prefix}%2E`, lt: `${prefix}%2F` };
 };
+
+export const callKey = (callId: string): string => part(callId);
+export const callsOfTurn = (turnId: string): Range => dotted(turnId);
+/** Turn ids and call ids begin with the encoded id of their session and a dot: those of a session are one range. */
+export const callsOfSession = (sessionId: string): Range => dotted(part(sessionId));
+export const outcomesOfSession = (sessionId: string): Range => dotted(part(sessionId));
+/** The session of a turn id or a call id, as those ranges see it; undefined where it belongs to none. */
+export function sessionOfDotted(id: string): string | undefined {
+  const end = id.indexOf('.');
+  if (end < 1) return undefined;
+  try {
+    const sessionId = decodeURIComponent(id.slice(0, end));
+    return part(sessionId) === id.slice(0, end) ? sessionId : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 export const inboxKey = (sessionId: string, seq: number, messageId: string): string =>
   `${spread(sessionId)}${SEPARATOR}${wide(seq)}${SEPARATOR}${part(messageId)}`;
@@ -126,6 +143,11 @@ export function epochOfGarbage(key: string): { readonly sessionId: string; reado
   if (sessionId === undefined || rest.length > 0 || !/^\d{10}$/.test(epoch ?? '')) return undefined;
   return { sessionId, epoch: Number(epoch) };
 }
+
+export const garbageOfEpochs = (sessionId: string): Range => under(spread(sessionId));
+/** Without an epoch: the whole session is garbage. An older release takes it for no key of ours and lets it lie. */
+export const removalKey = (sessionId: string): string => spread(sessionId);
+export const sessionOfRemoval = sessionOfSpread;
 
 /** The `nth` time the session was set aside; without `kind` the reason, else the bytes that were under `key`. */
 export const quarantineKey = (sessionId: string, nth: number, kind?: Kind, key?: string): string => {

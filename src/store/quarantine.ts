@@ -78,7 +78,7 @@ export class QuarantineJob implements Job {
     if (found.length > 0) {
       ops.push(...moveOps(this.lane, await nextQuarantine(tables, this.lane), this.#reason, found));
     }
-    return { ops, last: true, durable: () => this.#sessions.delete(this.lane) };
+    return { ops, last: true, durable: () => this.#sessions.end(this.lane) };
   }
 }
 

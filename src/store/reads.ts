@@ -10,6 +10,7 @@ import { damaged, damagedRecord } from './damage.js';
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
 import { decodeRecord } from './records.js';
+import { isBeingRemoved } from './removal.js';
 import { readHead } from './sessions.js';
 import type { Snapshot, Tables } from './tables.js';
 
@@ -66,20 +67,26 @@ export function readInbox(tables: Tables, sessionId: string): Promise<readonly I
 
 /** @throws {TurnError} TURN_DAMAGED */
 export async function readSeen(tables: Tables, sessionId: string, messageId: string): Promise<SeenRecord | undefined> {
-  return (await readOne(tables, 'seen', keys.seenKey(sessionId, messageId))) as unknown as SeenRecord | undefined;
+  const value = await readOne(tables, 'seen', keys.seenKey(sessionId, messageId), sessionId);
+  return value as unknown as SeenRecord | undefined;
 }
 /** @throws {TurnError} TURN_DAMAGED */
 export async function readCall(tables: Tables, callId: string): Promise<CallRecord | undefined> {
-  return (await readOne(tables, 'call', keys.callKey(callId))) as unknown as CallRecord | undefined;
+  const value = await readOne(tables, 'call', keys.callKey(callId), keys.sessionOfDotted(callId));
+  return value as unknown as CallRecord | undefined;
 }
 /** @throws {TurnError} TURN_DAMAGED */
 export async function readOutcome(tables: Tables, turnId: string): Promise<OutcomeRecord | undefined> {
-  return (await readOne(tables, 'outcome', keys.outcomeKey(turnId))) as unknown as OutcomeRecord | undefined;
+  const value = await readOne(tables, 'outcome', keys.outcomeKey(turnId), keys.sessionOfDotted(turnId));
+  return value as unknown as OutcomeRecord | undefined;
 }
 
-async function readOne(tables: Tables, kind: Kind, key: string): Promise<Json | undefined> {
+async function readOne(tables: Tables, kind: Kind, key: string, sessionId?: string): Promise<Json | undefined> {
   const bytes = await tables.get(kind, key);
   if (bytes === undefined) return undefined;
+  // Found without a head, so nothing else tells that the session is gone. In this order a removal that begins in
+  // between is seen, and so is a new session, whose first commit comes after the end of the removal.
+  if (sessionId !== undefined && (await isBeingRemoved(tables, sessionId))) return undefined;
   const record = decodeRecord(kind, key, bytes);
   if (!record.ok) throw damagedRecord(kind, key, record.damage);
   return record.value;

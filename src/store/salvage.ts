@@ -40,6 +40,45 @@ export async function* readable(
   }
 }
 
+/** Some entries in the order of their keys, and where the next ones begin; null at the end. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly next: string | null;
+}
+
+/**
+ * At most `size` entries from a key on. A page holds nothing open, so that whoever reads page by page can take their
+ * time and outlives a reopening. Blocks that LevelDB cannot read are passed over, as `readable` does.
+ */
+export async function pageInOrder(tables: Tables, kind: Kind, from: string, size: number): Promise<Page> {
+  const entries: Entry[] = [];
+  let range: Partial<Range> = { gte: from };
+  for (const chunk of [size, 1]) {
+    try {
+      for await (const entry of tables.scan(kind, range, { chunk })) {
+        entries.push(entry);
+        range = behind(entry[0], {});
+        if (entries.length === size) return { entries, next: range.gte ?? null };
+      }
+      return { entries, next: null };
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+    }
+  }
+  return { entries, next: await firstFromTheEnd(tables, kind, range) };
+}
+
+/** The first key of the range that a scan from its end comes to. */
+async function firstFromTheEnd(tables: Tables, kind: Kind, range: Partial<Range>): Promise<string | null> {
+  let first: string | null = null;
+  try {
+    for await (const [key] of tables.scan(kind, range, { chunk: 1, reverse: true })) first = key;
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+  }
+  return first;
+}
+
 /** The next key after this one is this one with the lowest character behind it. */
 const behind = (key: string, range: Partial<Range>): Partial<Range> => ({ ...range, gte: `${key}\u0000` });
 

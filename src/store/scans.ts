@@ -6,7 +6,7 @@
 import type { Head, Marker, ReviewRecord } from '../core/records.js';
 import * as keys from './keys.js';
 import { decodeRecord } from './records.js';
-import { readable } from './salvage.js';
+import { pageInOrder, readable } from './salvage.js';
 import { readHead } from './sessions.js';
 import type { Tables } from './tables.js';
 
@@ -74,6 +74,25 @@ export async function scanReviews(
     if (value.agent === agent) found.push({ ...value.review, sessionId: value.sessionId });
   }
   return found;
+}
+
+/** Some heads of an agent, and where to go on; null at the end. */
+export interface HeadPage {
+  readonly heads: readonly Head[];
+  readonly next: string | null;
+}
+
+/** Heads looked at for one page. */
+const PAGE = 250;
+
+/** The heads of an agent among the next few from a key on, in the order of keys. */
+export async function scanHeads(tables: Tables, agent: string, from: string): Promise<HeadPage> {
+  const page = await pageInOrder(tables, 'head', from, PAGE);
+  const heads = page.entries.flatMap(([key, bytes]) => {
+    const record = decodeRecord('head', key, bytes);
+    return record.ok ? [(record.value as unknown as { readonly head: Head }).head] : [];
+  });
+  return { heads: heads.filter((head) => head.agent === agent), next: page.next };
 }
 
 /** All heads that can be read. Costs every session: only where damage leaves no other way. */

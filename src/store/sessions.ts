@@ -24,6 +24,8 @@ const REMEMBERED = 10_000;
 
 export class Sessions {
   readonly #known = new Map<string, Known>();
+  /** Grows with every session that ends: removed or set aside. */
+  endings = 0;
 
   get(sessionId: string): Known | undefined {
     return this.#known.get(sessionId);
@@ -38,8 +40,10 @@ export class Sessions {
     if (oldest !== undefined) this.#known.delete(oldest);
   }
 
-  delete(sessionId: string): void {
+  /** The session is gone; another one may begin under its id. */
+  end(sessionId: string): void {
     this.#known.delete(sessionId);
+    this.endings += 1;
   }
 
   clear(): void {

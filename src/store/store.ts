@@ -18,11 +18,13 @@ import { encodeCommit } from './commit.js';
 import { CommitJob } from './commit-job.js';
 import { damaged } from './damage.js';
 import { type Backing, closedError, Database, isCorruption } from './database.js';
-import { SweepJob, sweepGarbage } from './epochs.js';
+import { SweepJob } from './epochs.js';
 import { checkFormat } from './format.js';
+import { sweepGarbage } from './garbage.js';
 import { Leases } from './leases.js';
 import { MarkerRepairJob, QuarantineJob } from './quarantine.js';
 import * as reads from './reads.js';
+import { RemoveJob } from './removal.js';
 import * as scans from './scans.js';
 import { readHead, Sessions } from './sessions.js';
 import type { Tables } from './tables.js';
@@ -115,6 +117,21 @@ export class LevelTurnStore implements TurnStore {
     return found.filter((marker) => marker.agent === agent).sort((a, b) => b.savedAt - a.savedAt);
   }
 
+  async *sessions(agent: string): AsyncGenerator<Head> {
+    let from: string | null = '';
+    while (from !== null) {
+      const start: string = from;
+      const page: scans.HeadPage = await this.#read((tables) => scans.scanHeads(tables, agent, start));
+      yield* page.heads;
+      from = page.next;
+    }
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    this.#checkOpen();
+    await this.#queue.submit(new RemoveJob(sessionId, this.#sessions));
+  }
+
   async quarantine(sessionId: string, reason: string): Promise<void> {
     this.#checkOpen();
     await this.#queue.submit(new QuarantineJob(sessionId, reason, this.#sessions));
@@ -149,6 +166,7 @@ export class LevelTurnStore implements TurnStore {
 
   #sweep(sessionId: string, epoch: number): void {
     // A sweep that fails is made up for by the next opening.
-    this.#queue.submit(new SweepJob(sessionId, epoch, () => this.#closing !== null)).catch(() => {});
+    const job = new SweepJob(sessionId, epoch, this.#sessions, () => this.#closing !== null);
+    this.#queue.submit(job).catch(() => {});
   }
 }

@@ -86,6 +86,8 @@ export class ProcessStore implements TurnStore {
   markers: TurnStore['markers'] = (agent) => this.alive(() => this.shared.markers(agent));
   waitingInput: TurnStore['waitingInput'] = (agent) => this.alive(() => this.shared.waitingInput(agent));
   reviews: TurnStore['reviews'] = (agent) => this.alive(() => this.shared.reviews(agent));
+  sessions: TurnStore['sessions'] = (agent) => this.shared.sessions(agent);
+  remove: TurnStore['remove'] = (sessionId) => this.alive(() => this.shared.remove(sessionId));
   quarantine: TurnStore['quarantine'] = (sessionId, reason) =>
     this.alive(() => this.shared.quarantine(sessionId, reason));
   close: TurnStore['close'] = () => this.alive(() => this.shared.close());
