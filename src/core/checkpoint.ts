@@ -6,8 +6,8 @@
 import type { Cause, Limits, TurnContext, TurnMachine } from '../../machines/index.js';
 import { messageOf } from './errors.js';
 import { equalJson, type Json, toJson } from './json.js';
-import type { Checkpoint } from './records.js';
-import type { TurnSnapshot } from './step.js';
+import type { Checkpoint, Phase } from './records.js';
+import { phaseOf, type TurnSnapshot } from './step.js';
 
 export const CHECKPOINT_FORMAT = 1;
 
@@ -69,8 +69,33 @@ function decode(machine: TurnMachine, stored: Json | null, migrate: Migrate | un
     return no('the deadlines are not valid');
   const restored = machine.restoreSnapshot(snapshot as never, NO_SCOPE) as TurnSnapshot;
   // XState accepts some unknown states silently and starts in the initial one (see the test for the forms).
-  if (!equalJson(restored.value, snapshot.value)) return no('the snapshot names a state this machine does not have');
+  if (!isRest(snapshot.value) || !equalJson(restored.value, snapshot.value)) {
+    return no('the snapshot names no state a turn of this machine can rest in');
+  }
   return { ok: true, snapshot: restored, deadlines };
+}
+
+/** Where a turn can rest; other phases are passed within one step, or are its end. */
+const RESTING: ReadonlySet<string> = new Set<Phase>([
+  'setup',
+  'awaitingLLM',
+  'retryingLLM',
+  'compacting',
+  'awaitingApproval',
+  'executingTools',
+  'awaitingReview',
+  'forceStop',
+]);
+
+const isRest = (value: unknown): value is { running: string | object } =>
+  isRecord(value) && isOnePath(value) && isOnePath(value.running) && RESTING.has(phaseOf({ value }));
+
+/** The chart has no parallel states: two at once are the union of two checkpoints, and XState would restore it. */
+function isOnePath(value: unknown): boolean {
+  if (typeof value === 'string') return true;
+  if (!isRecord(value)) return false;
+  const inner = Object.values(value);
+  return inner.length === 1 && isOnePath(inner[0]);
 }
 
 /** XState wants an actor scope to restore children with; this chart has none. */
