@@ -22,7 +22,7 @@ export function randomConfig(seed: number): Record<string, any> {
   const build = (depth: number, key: string): Record<string, any> => {
     const id = `s${states}`;
     states += 1;
-    const count = depth === 0 ? 3 + below(4) : depth < DEPTH && random() < 0.35 ? 1 + below(3) : 0;
+    const count = depth === 0 ? 3 + below(2) : depth < DEPTH && random() < 0.35 ? 1 + below(3) : 0;
     const inner = Object.fromEntries(list(count, (k) => [`${key}${k}`, build(depth + 1, `${key}${k}`)]));
     if (count === 0) {
       const kind = random();
@@ -41,7 +41,7 @@ export function randomConfig(seed: number): Record<string, any> {
       ...(random() < 0.3 ? { actions: ['act', 'checkpoint'] } : {}),
     });
     if (state.type !== 'final' && state.type !== 'history') {
-      state.on = Object.fromEntries(list(below(4), (k) => [`event${below(6)}.${k}`, list(1 + below(3), transition)]));
+      state.on = Object.fromEntries(list(below(3), (k) => [`event${below(6)}.${k}`, list(1 + below(2), transition)]));
       if (random() < 0.2) state.after = { [1_000 * below(9)]: transition() };
       if (random() < 0.2) state.always = ['ready', 'other'].map((guard) => ({ ...transition(), guard }));
     }

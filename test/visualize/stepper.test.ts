@@ -143,6 +143,17 @@ describe('a crash and a restore', () => {
   });
 });
 
+describe('the effects', () => {
+  it('are those of the phase, until it is left', () => {
+    const running = (moves: string) => turnAfter(moves).live?.running;
+    expect(running('loaded')).toEqual(['callModel']);
+    expect(running('loaded progress input')).toEqual(['callModel']);
+    expect(running('loaded overloaded')).toEqual([]);
+    expect(running('loaded ask')).toEqual(['runCalls', 'askPerson']);
+    expect(running('loaded done')).toEqual([]);
+  });
+});
+
 describe('what guards say', () => {
   it('can be chosen, and the chart follows', () => {
     expect(phaseAfter('loaded rejected')).toBe('failed');

@@ -30,7 +30,7 @@ export function wayOf(of: Chart, edges: readonly string[]): string {
 }
 
 function statusPart(world: TurnWorld): Markup {
-  const { live, now, disk } = world;
+  const { live, now, disk, recovery } = world;
   const idle = live?.snapshot.hasTag('idle') === true;
   const phase = live?.phase ?? 'not running';
   const kind = live === null ? 'dead' : live.final ? 'ended' : 'on';
@@ -39,7 +39,7 @@ function statusPart(world: TurnWorld): Markup {
     ${idle ? html`<span class="badge idle">idle</span>` : NOTHING}
     ${parked ? html`<span class="badge">parked: waits for a person</span>` : NOTHING}
     ${live?.dirty === true ? html`<span class="badge">a checkpoint is postponed</span>` : NOTHING}
-    ${live === null && disk !== null ? html`<span class="badge">crashed; on disk: ${disk.phase}</span>` : NOTHING}
+    ${live === null && disk !== null ? html`<span class="badge">${recovery?.verdict ?? 'crashed'}; on disk: ${disk.phase}</span>` : NOTHING}
     <div class="quiet">simulated clock: ${timeText(now)}</div></section>`;
 }
 
@@ -127,8 +127,7 @@ function entryExtras(entry: Entry): Markup[] {
 }
 
 export function turnPanel(world: TurnWorld): Markup {
-  const effects = world.entries.filter(({ effects: started }) => started.length > 0).at(-1)?.effects ?? [];
-  const running = world.live !== null && !world.live.final ? effects : [];
+  const running = world.live?.running ?? [];
   return html`${statusPart(world)}
     <p class="quiet" id="effects">${running.length === 0 ? 'No effect is running.' : `Running: ${running.join(', ')}`}</p>
     ${world.live === null ? NOTHING : offersPart(openOffers({ chart: 'turn', turn: world }), TURN_OFFERS)}

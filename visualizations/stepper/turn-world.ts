@@ -29,6 +29,8 @@ export interface Live {
   readonly phase: string;
   readonly final: boolean;
   readonly timers: readonly Timer[];
+  /** Effects of the phase, started when it was entered. */
+  readonly running: readonly string[];
   /** A debounced checkpoint was passed over, and the next boundary takes it along. */
   readonly dirty: boolean;
   readonly progress: boolean;
@@ -102,6 +104,7 @@ function carryOut(world: TurnWorld, plan: Plan, cause: Cause): TurnWorld {
     phase: plan.phase,
     final: plan.final,
     timers,
+    running: plan.final ? [] : plan.entered ? plan.effects : (world.live?.running ?? []),
     dirty: !due && (asked || (world.live?.dirty ?? false)),
     progress: due ? false : progress,
   };
@@ -202,7 +205,7 @@ export function crash(world: TurnWorld): TurnWorld {
     ...noted(world, 'crash', lost),
     phase: 'not running',
   };
-  return { ...world, live: null, calls: world.disk?.calls ?? [], entries: [...world.entries, entry] };
+  return { ...world, live: null, calls: world.disk?.calls ?? [], recovery: null, entries: [...world.entries, entry] };
 }
 
 function noted(world: TurnWorld, what: string, note: string): Entry {
