@@ -15,6 +15,7 @@ export {
 export type { DecisionResult } from './core/batch.js';
 export type { Migrate } from './core/checkpoint.js';
 export type { Compacted } from './core/compaction.js';
+export { describeTools, type ToolDescription } from './core/describe-tools.js';
 export {
   DefinitiveFailure,
   HardIdleTimeout,
@@ -81,9 +82,10 @@ export {
 export { repairTranscript } from './core/transcript.js';
 export type { ApprovalDecision } from './engine/approvals.js';
 export { type Compactor, type CompactorCall, summarise } from './engine/compactor.js';
-export { createTurnEngine, type InterruptedTurn, type Session, type TurnEngine } from './engine/engine.js';
+export { createTurnEngine } from './engine/engine.js';
 export type { Accepted, Input } from './engine/intake.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';
 export type { SettleBy } from './engine/people.js';
 export type { RecoveryReport } from './engine/recovery.js';
+export type { InterruptedTurn, Session, TurnEngine } from './engine/turn-engine.js';
 export type { CancelOptions, Turn } from './engine/turn-handles.js';

@@ -19,6 +19,8 @@ export interface TurnOutcome {
   readonly partial?: true;
   /** The text of the last answer. */
   readonly text: string;
+  /** The final answer in the form that was asked for; absent where the turn did not complete. */
+  readonly answer?: Json;
   readonly usage: Usage;
   readonly lastMessageId?: string;
 }

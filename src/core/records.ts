@@ -58,6 +58,8 @@ export interface Head {
   readonly context: Json;
   /** Limits that were given for it; the others follow from presence, which is never stored. */
   readonly limits: { readonly [name: string]: number };
+  /** The name of the schema its final answer has to fit; a schema itself cannot be stored. */
+  readonly answer: string | null;
   readonly startedAt: number | null;
   /** Time with a driver in ms, up to the last commit. */
   readonly activeMs: number;
@@ -170,6 +172,7 @@ export interface InboxRecord {
   readonly acceptedAt: number;
   /** What the application asked of the turn that this input starts; names of limits only. */
   readonly limits: { readonly [name: string]: number };
+  readonly answer: string | null;
   readonly routeKey: string;
 }
 
@@ -187,6 +190,7 @@ export interface OutcomeRecord {
   readonly code?: string;
   readonly partial?: true;
   readonly text: string;
+  readonly answer?: Json;
   readonly usage: Usage;
   readonly lastMessageId?: string;
   /** What `onOutcome` and `dependencies` need to know about the turn. */

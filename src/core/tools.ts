@@ -72,6 +72,8 @@ export interface Tool<I = unknown, D = unknown> {
   readonly unattended?: 'refuse' | 'park';
   /** How long one call may take, in ms. Default: the limit `toolMs`. */
   readonly timeoutMs?: number | ((input: NoInfer<I>) => number);
+  /** How long after its dispatch a call could still land, in ms: `reconcile` is asked when that is over. Default 0. */
+  readonly reconcileAfterMs?: number;
   /** Calls with the same name here never overlap; `true` is the tool's own name. */
   readonly exclusive?: boolean | ((input: NoInfer<I>) => string);
   /** Names this tool had in earlier deploys. */

@@ -15,6 +15,7 @@ export async function acceptAnswer(scope: TurnScope, work: ToolWork, answer: Rea
     const message = { role: 'assistant', content: answer.content } as const;
     records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
   }
+  records.finalAnswer = answer.answer;
   scope.known.add(answer.calls);
   for (const { record } of answer.calls) {
     records.journal.add({ ...record, output: null });

@@ -4,28 +4,19 @@
  * Must not know the chart's phases or how calls are run.
  */
 import type { Effect, ModelFault } from '../../machines/index.js';
-import type { Admission } from '../core/batch.js';
 import { ModelError, messageOf } from '../core/errors.js';
 import { callIdOf } from '../core/ids.js';
 import { identityOf, type Journal, keyOf, takeOrdinal } from '../core/journal.js';
 import { type Json, toJson } from '../core/json.js';
-import type { AnswerFacts, AssistantPart, ToolCallPart } from '../core/messages.js';
+import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from '../core/messages.js';
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
-import type { CallRecord, ReviewRecord } from '../core/records.js';
-import { type Tool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
+import type { CallRecord } from '../core/records.js';
+import { type Schema, type Tool, type ToolSet, validate } from '../core/tools.js';
+import { type AdmissionFor, admissionOf, findTool, type ReadCall } from './admission.js';
 import { errorText } from './tool-calls.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: each input is checked by its tool's schema.
 type AnyTool = Tool<any, any>;
-
-/** One call of an answer: its record, and what only this process knows about it. */
-export interface ReadCall {
-  readonly record: CallRecord;
-  readonly tool: AnyTool | undefined;
-  /** As the schema gave it; the journal and the key keep the raw one. */
-  readonly input: unknown;
-  readonly admission: Admission;
-}
 
 export interface ReadAnswer {
   readonly messageId: string;
@@ -34,9 +25,11 @@ export interface ReadAnswer {
   readonly calls: readonly ReadCall[];
   readonly fault: ModelFault | null;
   readonly goesOn: boolean;
+  /** The final answer in the form that was asked for. */
+  readonly answer?: Json;
 }
 
-export interface ReadingFor {
+export interface ReadingFor extends AdmissionFor {
   readonly turnId: string;
   readonly messageId: string;
   /** Counts the answers of the turn, this one included. */
@@ -44,12 +37,8 @@ export interface ReadingFor {
   readonly now: number;
   readonly tools: ToolSet;
   readonly journal: Journal;
-  /** Open doubts of the session: an identical external call waits until a person has settled them. */
-  readonly reviews: Iterable<ReviewRecord>;
-  readonly attended: boolean;
-  /** A person said that this tool needs no more asking. */
-  isGranted(toolName: string): boolean;
-  context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): ToolContext;
+  /** What the final answer has to fit. */
+  readonly answerSchema: Schema | undefined;
 }
 
 /** @throws {ModelError} when the port gave something that is no answer. */
@@ -65,14 +54,24 @@ export async function readAnswer(answer: ModelAnswer, reading: ReadingFor): Prom
     read.push(await readCall(part, index, refusal, taken, reading));
   }
   const canRun = read.some((call) => call.record.output === null);
-  return {
-    messageId: reading.messageId,
-    content,
-    facts,
-    calls: read,
-    fault: faultOf(reason, content, calls.length, canRun),
-    goesOn: reason === 'continue',
-  };
+  const fault = faultOf(reason, content, calls.length, canRun);
+  const goesOn = reason === 'continue';
+  const common = { messageId: reading.messageId, content, facts, calls: read, goesOn };
+  if (reading.answerSchema === undefined || fault !== null || goesOn || calls.length > 0) return { ...common, fault };
+  const final = await finalAnswer(content, reading.answerSchema);
+  return final === undefined ? { ...common, fault: 'invalidAnswer' } : { ...common, fault, answer: final.value };
+}
+
+/** The text as JSON that fits the schema; undefined where it is not. */
+async function finalAnswer(content: readonly AssistantPart[], schema: Schema): Promise<{ value: Json } | undefined> {
+  try {
+    const text = textOf({ role: 'assistant', content });
+    // Models like to wrap JSON in a fence.
+    const valid = await validate(schema, JSON.parse(text.replace(/^\s*```(?:json)?\s*|\s*```\s*$/g, '')));
+    return valid.ok ? { value: toJson(valid.value, 'answer') } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function faultOf(
@@ -202,11 +201,6 @@ async function readCall(
   }
 }
 
-export function findTool(tools: ToolSet, name: string): AnyTool | undefined {
-  if (Object.hasOwn(tools, name)) return tools[name];
-  return Object.values(tools).find((tool) => tool.formerNames?.includes(name));
-}
-
 /** What a function of the application says that is no effect counts as the careful one. */
 function effectOf(tool: AnyTool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? tool.effect(input) : tool.effect;
@@ -217,66 +211,4 @@ function exclusiveOf(tool: AnyTool, name: string, input: unknown): string | null
   const exclusive = typeof tool.exclusive === 'function' ? tool.exclusive(input) : tool.exclusive;
   if (exclusive === undefined || exclusive === false) return null;
   return exclusive === true ? name : exclusive;
-}
-
-export type AdmissionFor = Pick<ReadingFor, 'reviews' | 'attended' | 'isGranted' | 'context'>;
-
-/**
- * Asked when a call is prepared, and again by every recovery: presence belongs to the moment (I6). An approval
- * function that throws refuses.
- */
-export async function admissionOf(
-  tool: AnyTool,
-  record: CallRecord,
-  input: unknown,
-  { reviews, attended, isGranted, context }: AdmissionFor,
-): Promise<Admission> {
-  if (record.effect === 'external' && hasOpenTwin(record, reviews)) {
-    return {
-      kind: 'refuse',
-      reason: 'The outcome of an identical earlier call is unknown. A person has to settle it before this one may run.',
-    };
-  }
-  let verdict: unknown = tool.approval ?? 'never';
-  try {
-    if (typeof verdict === 'function') verdict = await verdict(input, context(record));
-  } catch (thrown) {
-    return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${messageOf(thrown)}` };
-  }
-  if (verdict === 'never') return { kind: 'free' };
-  if (verdict === 'required') {
-    // A grant holds only while somebody is there (I6).
-    if (attended && isGranted(record.toolName)) return { kind: 'free' };
-    if (attended || tool.unattended === 'park') return { kind: 'ask' };
-    return { kind: 'refuse', reason: 'This call needs the approval of a person, and nobody is there. It did not run.' };
-  }
-  const deny = (verdict as { deny?: unknown } | null)?.deny;
-  return { kind: 'refuse', reason: typeof deny === 'string' ? deny : 'This call is not allowed.' };
-}
-
-/**
- * A call of an interrupted batch, read again for this process. undefined: its tool is gone, and nobody guesses what
- * the call may have done.
- */
-export async function rereadCall(
-  record: CallRecord,
-  tools: ToolSet,
-  admission: AdmissionFor,
-): Promise<ReadCall | undefined> {
-  const tool = findTool(tools, record.toolName);
-  if (tool === undefined) return undefined;
-  const valid = await validate(tool.input, record.editedInput ?? record.input);
-  if (!valid.ok) {
-    const reason = `The input is not valid any more: ${valid.error}`;
-    return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };
-  }
-  return { record, tool, input: valid.value, admission: await admissionOf(tool, record, valid.value, admission) };
-}
-
-function hasOpenTwin(record: CallRecord, reviews: Iterable<ReviewRecord>): boolean {
-  const identity = identityOf(record.toolName, record.input);
-  for (const review of reviews) {
-    if (review.turnId !== record.turnId && identityOf(review.toolName, review.input) === identity) return true;
-  }
-  return false;
 }

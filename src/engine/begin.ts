@@ -3,6 +3,7 @@
  * input, snapshot and marker become durable in one commit. Must not know why it begins now.
  */
 import { UNATTENDED_LIMITS } from '../../machines/index.js';
+import { TurnError } from '../core/errors.js';
 import { turnIdOf } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Lease, SessionRecords } from '../core/ports.js';
@@ -24,6 +25,8 @@ export interface BeginWith {
   /** Input that is accepted by this very commit. */
   readonly fresh: InboxRecord | undefined;
   readonly attended: boolean;
+  /** The list goes on behind the message with this id. */
+  readonly after?: string | undefined;
 }
 
 /** Throws what the store throws; then nothing was written, and the caller gives the route back. */
@@ -37,7 +40,7 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   const turnId = loaded.head.nextTurnId ?? begin.fresh?.turnId ?? nextTurnId(settings, begin.sessionId);
   const reviews = [...loaded.reviews, ...(abandoned.parts.reviews?.put ?? [])];
   const records = new TurnRecords(turnId, { ...loaded, inbox: begin.waiting, reviews }, settings);
-  records.adoptList(abandoned.messages);
+  records.adoptList(rewound(abandoned.messages, begin.after));
   records.joinInput();
   const { fresh } = begin;
   if (fresh !== undefined) {
@@ -74,6 +77,7 @@ function startOf(turnId: string, first: InboxRecord, now: number): Partial<Head>
     ended: null,
     context: first.context,
     limits: first.limits,
+    answer: first.answer,
     routeKey: first.routeKey,
     startedAt: now,
     lastProgressAt: now,
@@ -108,6 +112,14 @@ function closeAbandoned(
     messages: old.messages,
     parts: { ...(calls === undefined ? {} : { calls }), ...(reviews === undefined ? {} : { reviews }) },
   };
+}
+
+/** @throws {TurnError} TURN_NOT_FOUND where the list has no such message. */
+function rewound(messages: readonly StoredMessage[], after: string | undefined): readonly StoredMessage[] {
+  if (after === undefined) return messages;
+  const index = messages.findIndex((stored) => stored.meta.id === after);
+  if (index === -1) throw new TurnError('TURN_NOT_FOUND', `after: the transcript has no message "${after}"`);
+  return messages.slice(0, index + 1);
 }
 
 /** A turn id that is promised before its turn begins. */

@@ -3,92 +3,24 @@
  * Must not do anything itself that a part could own.
  */
 import type { DecisionResult } from '../core/batch.js';
+import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval, Review, TurnOutcome } from '../core/events.js';
 import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
-import type { StoredMessage, Usage } from '../core/messages.js';
+import type { Message } from '../core/messages.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { Delivery } from './delivery.js';
+import { Housekeeping } from './housekeeping.js';
 import { type Accepted, type Input, Intake } from './intake.js';
 import { checkOptions, type EngineOptions } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
 import { Recovery, type RecoveryReport } from './recovery.js';
 import { Roster } from './roster.js';
+import type { InterruptedTurn, Session, TurnEngine } from './turn-engine.js';
 import { type CancelOptions, type Turn, TurnHandles } from './turn-handles.js';
-
-/** A turn that is in progress on disk and has no driver in this process. */
-export interface InterruptedTurn {
-  readonly sessionId: string;
-  readonly turnId: string;
-  readonly phase: Phase;
-  readonly attempts: number;
-  /** ms since the epoch. */
-  readonly lastProgressAt: number | null;
-  /** It waits for a person, who has until then (ms since the epoch), or as long as they like. */
-  readonly waiting: { readonly until: number | null } | null;
-}
-
-/** A conversation as it is on disk. */
-export interface Session {
-  readonly id: string;
-  /** What the latest turn used. */
-  readonly usage: Usage;
-  readonly inProgress: boolean;
-  readonly turnId: string | null;
-  readonly phase: Phase | null;
-  messages(): Promise<readonly StoredMessage[]>;
-}
-
-export interface TurnEngine<X = Json> {
-  /**
-   * The one way in: durable and de-duplicated by `messageId` before it resolves. Starts a turn, joins the running one
-   * at its next boundary, or waits for its route.
-   * @throws {TypeError} names the field. @throws {TurnError} TURN_INBOX_FULL, TURN_ENGINE_CLOSING, TURN_STORE_FAILED,
-   * TURN_TOO_LARGE, TURN_OUTCOMES_DUE.
-   */
-  sendMessage(input: Input<X>): Promise<Accepted>;
-  /** The same, refused where the session or its route has anything else to do. @throws {TurnError} also TURN_BUSY. */
-  startTurn(input: Input<X>): Promise<Turn>;
-  /** The turn that is in progress in this process, running or parked. */
-  activeTurn(sessionId: string): Turn | undefined;
-  session(sessionId: string): Promise<Session | undefined>;
-  /** Gives every interrupted turn of this agent its verdict, newest first; call it at start-up. */
-  recover(options?: { readonly concurrency?: number }): Promise<RecoveryReport>;
-  interrupted(): Promise<readonly InterruptedTurn[]>;
-  /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE. */
-  resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn>;
-  /** @throws {TurnError} TURN_NOT_FOUND, TURN_BUSY. */
-  abandonTurn(turnId: string, reason: string): Promise<void>;
-  /**
-   * Durable when it resolves: a cancelled turn never comes back. Running, parked, interrupted and unreadable turns
-   * alike; a turn that ended before keeps its outcome. @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_FAILED.
-   */
-  cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome>;
-  /** Calls that wait for a decision, of all turns of this agent, running and parked. */
-  approvals(filter?: { readonly sessionId?: string }): Promise<readonly Approval[]>;
-  /**
-   * Durable when it resolves. A decision is used up by the dispatch it allowed. `expired`: the deadline had passed.
-   * @throws {TypeError} also when the edited input is not one the tool takes. @throws {TurnError} TURN_NOT_FOUND.
-   */
-  decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult>;
-  /**
-   * Somebody is there, as an authenticated request shows: approvals may be asked, grants hold. For this process and
-   * this time only; never stored.
-   */
-  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void>;
-  /** Calls whose outcome only a person can tell, of all turns of this agent. */
-  reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]>;
-  /** Durable when it resolves; a turn that waits for it goes on. @throws {TurnError} TURN_CALL_NOT_IN_DOUBT. */
-  settleCall(turnId: string, callId: string, settlement: SettleBy): Promise<void>;
-  /**
-   * Hands over: refuses new input, lets tools settle up to `graceMs` (default 5,000), checkpoints, keeps the markers.
-   * Spends no attempt. The store stays open.
-   */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
-}
 
 /** @throws {TypeError} names the option and the fix. */
 export function createTurnEngine<D = undefined, X = Json>(options: EngineOptions<D, X>): TurnEngine<X> {
@@ -102,6 +34,7 @@ class Engine implements TurnEngine {
   private readonly recovery: Recovery;
   private readonly intake: Intake;
   private readonly people: People;
+  private readonly housekeeping: Housekeeping;
   private readonly decisions: Approvals;
   private readonly parked: Parked;
   private closed: Promise<void> | undefined;
@@ -116,6 +49,7 @@ class Engine implements TurnEngine {
     });
     this.intake = new Intake(roster, this.recovery);
     this.people = new People(roster, this.recovery);
+    this.housekeeping = new Housekeeping(roster);
     this.decisions = new Approvals(roster, this.recovery);
     this.parked = new Parked(settings.clock, ({ sessionId, turnId }) =>
       roster.inBackground({ sessionId, turnId }, () => this.recovery.recoverOne(sessionId, turnId)),
@@ -154,8 +88,18 @@ class Engine implements TurnEngine {
     checkId(sessionId, 'sessionId');
     const head = await this.roster.store.head(sessionId);
     if (head === undefined) return undefined;
-    const { usage, inProgress, turnId, phase } = head;
-    return { id: sessionId, usage, inProgress, turnId, phase, messages: () => this.roster.store.messages(sessionId) };
+    const { sessionUsage: usage, inProgress, turnId, phase } = head;
+    const { store } = this.roster;
+    return {
+      id: sessionId,
+      usage,
+      inProgress,
+      turnId,
+      phase,
+      messages: () => store.messages(sessionId),
+      archive: () => store.archive(sessionId),
+      output: async (callId) => (await store.call(callId))?.output ?? undefined,
+    };
   }
 
   async recover(options: { readonly concurrency?: number } = {}): Promise<RecoveryReport> {
@@ -201,6 +145,12 @@ class Engine implements TurnEngine {
     return settled(() => this.people.cancel(turnId, options));
   }
 
+  describeTools(): readonly ToolDescription[] {
+    const { tools } = this.roster.settings;
+    if (typeof tools === 'function') throw new TypeError('tools is a function of the turn; use describeTools(set).');
+    return describeTools(tools ?? {});
+  }
+
   approvals(filter?: { readonly sessionId?: string }): Promise<readonly Approval[]> {
     return this.decisions.list(filter);
   }
@@ -219,6 +169,26 @@ class Engine implements TurnEngine {
 
   settleCall(turnId: string, callId: string, settlement: SettleBy): Promise<void> {
     return settled(() => this.people.settle(turnId, callId, settlement));
+  }
+
+  withdrawMessage(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'> {
+    return this.housekeeping.withdraw(sessionId, messageId);
+  }
+
+  deleteSession(sessionId: string): Promise<void> {
+    return this.housekeeping.remove(sessionId);
+  }
+
+  pruneSessions(options: { readonly olderThanMs: number }): Promise<number> {
+    return this.housekeeping.prune(options);
+  }
+
+  exportSession(sessionId: string): AsyncIterable<string> {
+    return this.housekeeping.export(sessionId);
+  }
+
+  importSession(sessionId: string, messages: readonly Message[]): Promise<void> {
+    return this.housekeeping.import(sessionId, messages);
   }
 
   close({ graceMs = CLOSE_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {

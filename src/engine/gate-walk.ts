@@ -14,7 +14,7 @@ import type { CallRecord, Checkpoint, Head } from '../core/records.js';
 import type { TurnSnapshot } from '../core/step.js';
 import type { Tool, ToolContext } from '../core/tools.js';
 import { abandon } from './abandon.js';
-import { type ReadCall, rereadCall } from './answer.js';
+import { type ReadCall, rereadCall } from './admission.js';
 import { buildForeignInTime } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
 import { resolveLimits, type TurnInfo } from './options.js';

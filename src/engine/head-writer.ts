@@ -53,6 +53,7 @@ export function newHead(sessionId: string, agent: string, routeKey: string): Hea
     ended: null,
     context: null,
     limits: {},
+    answer: null,
     startedAt: null,
     activeMs: 0,
     lastProgressAt: null,

@@ -31,6 +31,10 @@ export interface Input<X = Json> {
   readonly routeKey?: string;
   /** For the turn this input starts; `Infinity` and 0 are off. */
   readonly limits?: Partial<Limits>;
+  /** The name of one of the engine's `answers`: the final answer has to fit its schema. */
+  readonly answer?: string;
+  /** Rewinds first: the list goes on behind the message with this id. Only where no turn is in progress. */
+  readonly after?: string;
 }
 
 export interface Accepted {
@@ -43,6 +47,7 @@ interface Checked {
   readonly sessionId: string;
   readonly attended: boolean;
   readonly record: InboxRecord;
+  readonly after: string | undefined;
 }
 
 export class Intake {
@@ -104,7 +109,7 @@ export class Intake {
   }
 
   private async accept(checked: Checked): Promise<Accepted> {
-    const { sessionId, record, attended } = checked;
+    const { sessionId, record, attended, after } = checked;
     const { roster } = this;
     const { messageId } = record;
     if (roster.closing) throw closingError();
@@ -118,6 +123,10 @@ export class Intake {
       );
     }
     let driver = roster.driverOf(sessionId);
+    // What would be rewound must not be in use.
+    if (after !== undefined && (driver !== undefined || head?.inProgress === true || (head?.waitingInput ?? 0) > 0)) {
+      throw new TurnError('TURN_BUSY', `session "${sessionId}" cannot be rewound now; cancel its turn first`);
+    }
     if (driver === undefined && head?.inProgress === true && head.waiting === null) {
       driver = await this.recovery.resumeForInput(sessionId, attended);
       head = await roster.store.head(sessionId);
@@ -136,6 +145,7 @@ export class Intake {
       const begun = await this.begin(checked, head, lease);
       return { accepted: 'started', messageId, turn: begun.handle };
     }
+    if (after !== undefined) throw new TurnError('TURN_BUSY', `route "${record.routeKey}" is busy; rewind again later`);
     const turnId = head?.nextTurnId ?? record.turnId;
     const queued = await this.queue(checked, head, turnId, { nextTurnId: turnId });
     roster.waitForRoute(record.routeKey, () => this.startWaiting(sessionId));
@@ -143,7 +153,7 @@ export class Intake {
   }
 
   private async begin(
-    { sessionId, record, attended }: Checked,
+    { sessionId, record, attended, after }: Checked,
     head: Head | undefined,
     lease: Lease,
   ): Promise<RunningTurn> {
@@ -155,7 +165,7 @@ export class Intake {
         );
       }
       const waiting = (head?.waitingInput ?? 0) > 0 ? await this.roster.store.inbox(sessionId) : [];
-      return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended });
+      return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended, after });
     });
   }
 
@@ -221,6 +231,10 @@ export class Intake {
     if (typeof input.attended !== 'boolean') {
       throw new TypeError('attended must be true (a person is there now) or false.');
     }
+    if (input.answer !== undefined && !Object.hasOwn(this.roster.settings.answers ?? {}, input.answer)) {
+      throw new TypeError(`answer "${input.answer}" is none of the engine's answers.`);
+    }
+    if (input.after !== undefined) checkId(input.after, 'after');
     if (input.messageId !== undefined) checkId(input.messageId, 'messageId');
     if (input.routeKey !== undefined) checkId(input.routeKey, 'routeKey');
     const context = input.context ?? null;
@@ -234,6 +248,7 @@ export class Intake {
       context,
       acceptedAt: settings.clock.now(),
       limits: checkLimits(input.limits ?? {}, 'limits'),
+      answer: input.answer ?? null,
       routeKey: input.routeKey ?? `session ${input.sessionId}`,
     };
     if (JSON.stringify(record).length > RECORD_BYTES / 4) {
@@ -242,7 +257,7 @@ export class Intake {
         `input and context are larger than ${RECORD_BYTES / 4} characters; store files elsewhere and send a reference`,
       );
     }
-    return { sessionId: input.sessionId, attended: input.attended, record };
+    return { sessionId: input.sessionId, attended: input.attended, record, after: input.after };
   }
 }
 

@@ -5,7 +5,7 @@
 import { OFF_MS } from '../../machines/index.js';
 import type { Admission } from '../core/batch.js';
 import type { CallRecord } from '../core/records.js';
-import type { ReadCall } from './answer.js';
+import type { ReadCall } from './admission.js';
 
 export class KnownCalls {
   private readonly calls = new Map<string, ReadCall>();

@@ -7,7 +7,7 @@ import { messageOf } from '../core/errors.js';
 import { cutText, type Json, toJson } from '../core/json.js';
 import type { Message, SystemMessage, Usage } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta, ModelRequest, ToolSpec } from '../core/model.js';
-import type { Tool, ToolSet } from '../core/tools.js';
+import type { Schema, ToolSet } from '../core/tools.js';
 import { repairTranscript } from '../core/transcript.js';
 import type { CallPlan, Settings, TurnInfo } from './options.js';
 
@@ -27,6 +27,7 @@ export interface ModelCallFor {
   readonly messages: readonly Message[];
   readonly tools: ToolSet;
   readonly deps: unknown;
+  readonly answerSchema: Schema | undefined;
   /** The turn was interrupted and the model has not answered since. */
   readonly interrupted: boolean;
   /** Its last answer: tools stay in the request, since providers refuse a history with calls but no tools. */
@@ -87,7 +88,7 @@ function requestOf(call: ModelCallFor, plan: CallPlan): ModelRequest {
       ([name, tool]): ToolSpec => ({
         name,
         description: tool.description,
-        inputSchema: inputSchema(tool, name),
+        inputSchema: schemaOf(tool.input, `tools.${name}.input`),
         ...(tool.providerOptions === undefined ? {} : { providerOptions: tool.providerOptions }),
       }),
     );
@@ -97,21 +98,24 @@ function requestOf(call: ModelCallFor, plan: CallPlan): ModelRequest {
     messages: call.interrupted ? [...own, NOTICE] : own,
     tools,
     toolChoice: call.lastAnswer ? 'none' : (plan.toolChoice ?? 'auto'),
-    settings: plan.settings ?? {},
+    settings: {
+      ...(call.answerSchema === undefined ? {} : { responseSchema: schemaOf(call.answerSchema, 'answer') }),
+      ...plan.settings,
+    },
     ...(plan.providerOptions === undefined ? {} : { providerOptions: plan.providerOptions }),
   };
 }
 
-/** A schema is turned into JSON Schema once per tool, not once per call. */
-const schemas = new WeakMap<Tool, Json>();
+/** A schema is turned into JSON Schema once, not once per call. */
+const schemas = new WeakMap<Schema, Json>();
 
-function inputSchema(tool: Tool, name: string): Json {
-  let schema = schemas.get(tool);
-  if (schema === undefined) {
-    schema = toJson(tool.input['~standard'].jsonSchema.input({ target: 'draft-07' }), `tools.${name}.input`);
-    schemas.set(tool, schema);
+function schemaOf(schema: Schema, path: string): Json {
+  let json = schemas.get(schema);
+  if (json === undefined) {
+    json = toJson(schema['~standard'].jsonSchema.input({ target: 'draft-07' }), path);
+    schemas.set(schema, json);
   }
-  return schema;
+  return json;
 }
 
 function systemMessages(instructions: CallPlan['instructions']): readonly SystemMessage[] {

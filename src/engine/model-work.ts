@@ -4,6 +4,7 @@
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
+import { NO_USAGE } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta } from '../core/model.js';
 import { acceptAnswer } from './accept-answer.js';
 import { type ReadAnswer, readAnswer } from './answer.js';
@@ -21,6 +22,8 @@ export class ModelWork {
   private foreign: Foreign | undefined;
   /** The turn was interrupted, and the model has not answered since. */
   private interrupted: boolean;
+  /** The text of the answer that is on its way. */
+  private partial = { generation: 0, text: '' };
 
   constructor(scope: TurnScope, calls: ToolWork, start: { readonly foreign?: Foreign; readonly interrupted: boolean }) {
     this.scope = scope;
@@ -67,6 +70,7 @@ export class ModelWork {
       tools: foreign.tools,
       deps: foreign.deps,
       interrupted: this.interrupted,
+      answerSchema: scope.answerSchema,
       lastAnswer,
       signal: scope.phaseSignal,
       emit: this.emitter(generation),
@@ -107,6 +111,7 @@ export class ModelWork {
       const { scope } = this;
       return await readAnswer(answer, {
         ...this.calls.reading(),
+        answerSchema: scope.answerSchema,
         turnId: scope.records.turnId,
         messageId: scope.settings.ids(),
         response: scope.snapshot.context.iterations + 1,
@@ -116,6 +121,15 @@ export class ModelWork {
       this.fail(failureOf(thrown), generation);
       return undefined;
     }
+  }
+
+  /** What the model said before somebody stopped it becomes an answer of its own. Only from within a task. */
+  keepPartialText(): void {
+    const { records } = this.scope;
+    if (this.partial.generation !== this.scope.generation || this.partial.text.trim() === '') return;
+    const answer = { finish: { reason: 'other', raw: 'cancelled' }, usage: NO_USAGE } as const;
+    const content = [{ type: 'text', text: this.partial.text.toWellFormed() }] as const;
+    records.append({ role: 'assistant', content }, 'model', { answer });
   }
 
   /** An outcome of an effect counts only while the phase that started it lasts. */
@@ -131,10 +145,12 @@ export class ModelWork {
     const { idleSoftMs, idleHardMs } = scope.snapshot.context.limits;
     const everyMs = Math.min(PROGRESS_MS, (idleSoftMs || PROGRESS_MS) / 4, (idleHardMs || PROGRESS_MS) / 4);
     let last = scope.settings.clock.now();
+    this.partial = { generation, text: '' };
     return (delta) => {
       // A port that goes on talking after its phase has ended talks to nobody.
       if (scope.generation !== generation) return;
       scope.announce({ type: 'delta', delta }, false);
+      if (delta.type === 'text') this.partial.text += delta.text;
       const now = scope.settings.clock.now();
       if (delta.text === '' || now - last < everyMs) return;
       last = now;

@@ -22,7 +22,7 @@ import type { LoopDetector } from '../core/loop-detector.js';
 import type { Message, ProviderOptions, SystemMessage, Usage } from '../core/messages.js';
 import type { Model, ModelSettings, ToolChoice } from '../core/model.js';
 import type { Clock, Ids, TurnStore } from '../core/ports.js';
-import type { ToolSet } from '../core/tools.js';
+import type { Schema, ToolSet } from '../core/tools.js';
 import { randomIds, systemClock } from './clock.js';
 import type { Compactor } from './compactor.js';
 
@@ -73,6 +73,10 @@ export interface EngineOptions<D = undefined, X = Json> extends Omit<CallPlan, '
   onOutcome?(outcome: TurnOutcome, turn: TurnInfo<X>, deps: D): void | Promise<void>;
   onEvent?(event: TurnEvent): void;
   readonly limits?: Partial<Limits>;
+  /** Schemas of final answers, by the names that inputs ask for. */
+  readonly answers?: { readonly [name: string]: Schema };
+  /** Takes secrets out of what is announced; what is stored is not touched. */
+  redact?(value: Json, where: { readonly event: string; readonly tool?: string }): Json;
   /** false: interrupted turns are found and held. */
   readonly recovery?: boolean | Partial<Omit<RecoveryPolicy, 'enabled'>>;
   /** Makes a list shorter that is too long for the model. Default: a summary by the model. false: never. */
@@ -105,7 +109,8 @@ export function checkOptions(options: EngineOptions<any, any>): Settings {
   }
   if (typeof options.model?.call !== 'function') throw new TypeError('model must have a call() method.');
   if (typeof options.tools === 'object') checkTools(options.tools);
-  for (const name of ['dependencies', 'prepareModelCall', 'onOutcome', 'onEvent', 'migrate'] as const) {
+  for (const [name, schema] of Object.entries(options.answers ?? {})) checkSchema(schema, `answers.${name}`);
+  for (const name of ['dependencies', 'prepareModelCall', 'onOutcome', 'onEvent', 'redact', 'migrate'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw new TypeError(`${name} must be a function.`);
     }
@@ -128,16 +133,23 @@ export function checkTools(tools: unknown): asserts tools is ToolSet {
     checkId(name, 'the name of a tool');
     if (typeof tool?.execute !== 'function') throw new TypeError(`${at}.execute must be a function.`);
     if (typeof tool.description !== 'string') throw new TypeError(`${at}.description must be a string, for the model.`);
-    const standard = tool.input?.['~standard'];
-    if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
-      throw new TypeError(`${at}.input must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
-    }
+    checkSchema(tool.input, `${at}.input`);
     if (typeof tool.effect !== 'function' && ![undefined, 'none', 'idempotent', 'external'].includes(tool.effect)) {
       throw new TypeError(`${at}.effect must be 'none', 'idempotent', 'external' or a function of the input.`);
+    }
+    if (tool.reconcileAfterMs !== undefined && !(tool.reconcileAfterMs >= 0 && tool.reconcileAfterMs < OFF_MS)) {
+      throw new TypeError(`${at}.reconcileAfterMs must be ms, 0 to ${OFF_MS - 1}.`);
     }
     if (![undefined, 'refuse', 'park'].includes(tool.unattended)) {
       throw new TypeError(`${at}.unattended must be 'refuse' or 'park'.`);
     }
+  }
+}
+
+function checkSchema(schema: Schema | undefined, field: string): void {
+  const standard = schema?.['~standard'];
+  if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
+    throw new TypeError(`${field} must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
   }
 }
 

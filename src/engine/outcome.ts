@@ -46,6 +46,7 @@ export function outcomeOf(
     ...('code' in why && why.code !== undefined ? { code: why.code } : {}),
     ...(status === 'stopped' && context?.cause !== null ? { partial: true as const } : {}),
     text: records.lastText(),
+    ...(status === 'completed' && records.finalAnswer !== undefined ? { answer: records.finalAnswer } : {}),
     usage: records.usage,
     ...(last === undefined ? {} : { lastMessageId: last.meta.id }),
   };

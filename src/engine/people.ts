@@ -36,7 +36,7 @@ export class People {
     const reason = checkReason(options.reason);
     return this.roster.sessions.run(sessionId, async () => {
       const driver = this.roster.driverOf(sessionId);
-      if (driver?.turnId === turnId) await driver.cancel(reason);
+      if (driver?.turnId === turnId) await driver.cancel(reason, options.keepPartialText === true);
       const head = await this.roster.store.head(sessionId);
       if (head?.turnId === turnId && head.inProgress) await this.cancelResting(head, reason);
       const outcome = await this.roster.store.outcome(turnId);

@@ -8,6 +8,7 @@ import type { Lease, TurnStore } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
 import type { Settings } from './options.js';
+import { redactEvent } from './redaction.js';
 import { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
 import type { LateOutcome } from './tool-work.js';
@@ -154,10 +155,11 @@ export class Roster implements DriverHost {
   }
 
   announce(body: EventBody, turn: TurnName, durable: boolean): void {
-    const { onEvent, clock } = this.settings;
+    const { onEvent, redact, clock } = this.settings;
     if (onEvent === undefined) return;
+    const shown = redact === undefined ? body : redactEvent(redact, body);
     const { sessionId, turnId } = turn;
-    const event: TurnEvent = { ...body, sessionId, turnId, at: clock.now(), durable };
+    const event: TurnEvent = { ...shown, sessionId, turnId, at: clock.now(), durable };
     try {
       onEvent(event);
     } catch (thrown) {

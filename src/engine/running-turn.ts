@@ -51,10 +51,11 @@ export class RunningTurn {
   }
 
   /** Durable before it resolves: no longer in progress, calls paired. false: the turn had ended before. */
-  cancel(reason: string | undefined): Promise<boolean> {
+  cancel(reason: string | undefined, keepPartialText: boolean): Promise<boolean> {
     return this.driver.mailbox.ask(
       async () => {
         this.driver.cancelReason = reason;
+        if (keepPartialText) this.driver.model.keepPartialText();
         await this.driver.advance({ type: 'turn.cancelled' });
         return true;
       },
@@ -74,6 +75,24 @@ export class RunningTurn {
         return true;
       },
       () => false,
+    );
+  }
+
+  /** Input that has not joined is taken back. undefined: it is not this turn's, or the turn was over before. */
+  withdraw(messageId: string): Promise<'withdrawn' | 'alreadyJoined' | undefined> {
+    const { commits, mailbox, records } = this.driver;
+    return mailbox.ask<'withdrawn' | 'alreadyJoined' | undefined>(
+      async () => {
+        const input = records.inbox.find((waiting) => waiting.messageId === messageId);
+        if (input === undefined)
+          return records.messages.some(({ meta }) => meta.id === messageId) ? 'alreadyJoined' : undefined;
+        const parts = { inbox: { put: [], remove: [input] } };
+        await commits.write(NOTHING, { waitingInput: this.driver.head.waitingInput - 1 }, parts);
+        records.inbox = records.inbox.filter((waiting) => waiting !== input);
+        await this.driver.advance({ type: 'input.arrived', waiting: records.inbox.length });
+        return 'withdrawn';
+      },
+      () => undefined,
     );
   }
 

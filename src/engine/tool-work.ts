@@ -10,9 +10,10 @@ import { detectLoop, LOOP_WINDOW, traceOf } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
+import type { AdmissionFor } from './admission.js';
 import { callEvent } from './announcements.js';
 import type { ReadingFor } from './answer.js';
-import { type CallOutcome, type Running, reconcileCall, runCall } from './tool-calls.js';
+import { type CallOutcome, pause, type Running, reconcileCall, runCall } from './tool-calls.js';
 import { toolContext } from './tool-context.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
 
@@ -51,7 +52,7 @@ export class ToolWork {
   }
 
   /** What reading an answer needs of the calls so far. */
-  reading(): Pick<ReadingFor, 'tools' | 'journal' | 'reviews' | 'attended' | 'isGranted' | 'context'> {
+  reading(): AdmissionFor & Pick<ReadingFor, 'tools' | 'journal'> {
     const { records } = this.scope;
     return {
       tools: this.foreign.tools,
@@ -181,8 +182,11 @@ export class ToolWork {
     const known = this.scope.known.get(call.callId);
     if (known?.tool === undefined) return;
     this.reconciling.add(call.callId);
+    const { clock } = this.scope.settings;
+    const landedBy = (call.dispatchedAt ?? clock.now()) + (known.tool.reconcileAfterMs ?? 0);
+    await pause(clock, landedBy - clock.now(), this.life.signal);
     const outcome = await reconcileCall(known.tool, call, known.input, this.context(call), {
-      clock: this.scope.settings.clock,
+      clock,
       timeoutMs: this.scope.known.timeoutMs(call, this.scope.snapshot.context.limits.toolMs),
       signal: this.life.signal,
     });

@@ -9,8 +9,9 @@ import type { EventBody } from '../core/events.js';
 import type { Lease } from '../core/ports.js';
 import type { Checkpoint, Head } from '../core/records.js';
 import { keepsDeadlines, type Plan, phaseOf, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
+import type { Schema } from '../core/tools.js';
+import type { ReadCall } from './admission.js';
 import { announcementsOf, writtenEvents } from './announcements.js';
-import type { ReadCall } from './answer.js';
 import { CompactionWork } from './compaction-work.js';
 import type { DriverEnd, DriverStart } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
@@ -45,7 +46,7 @@ export class TurnDriver implements TurnScope {
   readonly known = new KnownCalls();
   private readonly writes: TurnWrites;
   private readonly timers: Timers;
-  private readonly model: ModelWork;
+  readonly model: ModelWork;
   private readonly compaction: CompactionWork;
   private current: TurnSnapshot | undefined;
   private phaseWork = new AbortController();
@@ -100,6 +101,11 @@ export class TurnDriver implements TurnScope {
 
   get activeMs(): number {
     return this.commits.activeMs;
+  }
+
+  get answerSchema(): Schema | undefined {
+    const { answer } = this.head;
+    return answer === null ? undefined : this.settings.answers?.[answer];
   }
 
   get head(): Head {

@@ -7,6 +7,8 @@ import { sessionOfTurn } from '../core/ids.js';
 
 export interface CancelOptions {
   readonly reason?: string;
+  /** Keeps the text that came so far as an answer. Default false: it is dropped. */
+  readonly keepPartialText?: boolean;
 }
 
 /** A turn as its caller sees it. */

@@ -5,6 +5,7 @@
 import type { Cause } from '../../machines/index.js';
 import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
 import { isSettled, Journal } from '../core/journal.js';
+import type { Json } from '../core/json.js';
 import {
   addUsage,
   type Message,
@@ -38,6 +39,8 @@ export class TurnRecords {
   inbox: readonly InboxRecord[];
   modelCalls: number;
   usage: Usage;
+  /** The last answer in the form that was asked for. */
+  finalAnswer: Json | undefined;
   private sessionUsage: Usage;
   private grants: readonly Grant[];
   private readonly clock: Clock;

@@ -5,7 +5,7 @@
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import type { EventBody } from '../core/events.js';
 import type { TurnSnapshot } from '../core/step.js';
-import type { ToolSet } from '../core/tools.js';
+import type { Schema, ToolSet } from '../core/tools.js';
 import type { KnownCalls } from './known-calls.js';
 import type { Settings, TurnInfo } from './options.js';
 import type { TurnRecords } from './turn-records.js';
@@ -28,6 +28,8 @@ export interface TurnScope {
   /** The process is handing the turn over: nothing new starts. */
   readonly closing: boolean;
   readonly activeMs: number;
+  /** What the final answer has to fit. */
+  readonly answerSchema: Schema | undefined;
   info(): TurnInfo;
   /** Runs a task when everything before it in the mailbox is done; once the turn is over, `dropped` instead. */
   enqueue(task: () => Promise<void>, dropped?: () => void): void;

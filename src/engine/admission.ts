@@ -1,0 +1,95 @@
+/**
+ * Owns what applies to a call at the moment it could start: free, to be asked about, or refused. Asked anew by every
+ * recovery, since presence belongs to the moment (I6). Must not know answers or the chart.
+ */
+import type { Admission } from '../core/batch.js';
+import { messageOf } from '../core/errors.js';
+import { identityOf } from '../core/journal.js';
+import type { CallRecord, ReviewRecord } from '../core/records.js';
+import { type Tool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: each input is checked by its tool's schema.
+type AnyTool = Tool<any, any>;
+
+/** One call of an answer: its record, and what only this process knows about it. */
+export interface ReadCall {
+  readonly record: CallRecord;
+  readonly tool: AnyTool | undefined;
+  /** As the schema gave it; the journal and the key keep the raw one. */
+  readonly input: unknown;
+  readonly admission: Admission;
+}
+
+export interface AdmissionFor {
+  /** Open doubts of the session: an identical external call waits until a person has settled them. */
+  readonly reviews: Iterable<ReviewRecord>;
+  readonly attended: boolean;
+  /** A person said that this tool needs no more asking. */
+  isGranted(toolName: string): boolean;
+  context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): ToolContext;
+}
+
+export function findTool(tools: ToolSet, name: string): AnyTool | undefined {
+  if (Object.hasOwn(tools, name)) return tools[name];
+  return Object.values(tools).find((tool) => tool.formerNames?.includes(name));
+}
+
+/**
+ * Asked when a call is prepared, and again by every recovery: presence belongs to the moment (I6). An approval
+ * function that throws refuses.
+ */
+export async function admissionOf(
+  tool: AnyTool,
+  record: CallRecord,
+  input: unknown,
+  { reviews, attended, isGranted, context }: AdmissionFor,
+): Promise<Admission> {
+  if (record.effect === 'external' && hasOpenTwin(record, reviews)) {
+    return {
+      kind: 'refuse',
+      reason: 'The outcome of an identical earlier call is unknown. A person has to settle it before this one may run.',
+    };
+  }
+  let verdict: unknown = tool.approval ?? 'never';
+  try {
+    if (typeof verdict === 'function') verdict = await verdict(input, context(record));
+  } catch (thrown) {
+    return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${messageOf(thrown)}` };
+  }
+  if (verdict === 'never') return { kind: 'free' };
+  if (verdict === 'required') {
+    // A grant holds only while somebody is there (I6).
+    if (attended && isGranted(record.toolName)) return { kind: 'free' };
+    if (attended || tool.unattended === 'park') return { kind: 'ask' };
+    return { kind: 'refuse', reason: 'This call needs the approval of a person, and nobody is there. It did not run.' };
+  }
+  const deny = (verdict as { deny?: unknown } | null)?.deny;
+  return { kind: 'refuse', reason: typeof deny === 'string' ? deny : 'This call is not allowed.' };
+}
+
+/**
+ * A call of an interrupted batch, read again for this process. undefined: its tool is gone, and nobody guesses what
+ * the call may have done.
+ */
+export async function rereadCall(
+  record: CallRecord,
+  tools: ToolSet,
+  admission: AdmissionFor,
+): Promise<ReadCall | undefined> {
+  const tool = findTool(tools, record.toolName);
+  if (tool === undefined) return undefined;
+  const valid = await validate(tool.input, record.editedInput ?? record.input);
+  if (!valid.ok) {
+    const reason = `The input is not valid any more: ${valid.error}`;
+    return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };
+  }
+  return { record, tool, input: valid.value, admission: await admissionOf(tool, record, valid.value, admission) };
+}
+
+function hasOpenTwin(record: CallRecord, reviews: Iterable<ReviewRecord>): boolean {
+  const identity = identityOf(record.toolName, record.input);
+  for (const review of reviews) {
+    if (review.turnId !== record.turnId && identityOf(review.toolName, review.input) === identity) return true;
+  }
+  return false;
+}

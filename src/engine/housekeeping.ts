@@ -1,0 +1,154 @@
+/**
+ * Owns what happens to whole sessions: delete, prune, export, import, and taking back input that has not joined.
+ * Must not know turns in progress beyond leaving them alone.
+ */
+import { TurnError } from '../core/errors.js';
+import { checkId } from '../core/ids.js';
+import { checkJson } from '../core/json.js';
+import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '../core/messages.js';
+import type { Head, InboxRecord } from '../core/records.js';
+import { repairTranscript } from '../core/transcript.js';
+import { HeadWriter, newHead } from './head-writer.js';
+import type { Roster } from './roster.js';
+
+const ORIGINS: Readonly<Record<Message['role'], MessageMeta['origin']>> = {
+  system: 'input',
+  user: 'input',
+  assistant: 'model',
+  tool: 'tool',
+};
+
+export class Housekeeping {
+  private readonly roster: Roster;
+
+  constructor(roster: Roster) {
+    this.roster = roster;
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    checkId(sessionId, 'sessionId');
+    await this.roster.sessions.run(sessionId, async () => {
+      const head = await this.roster.store.head(sessionId);
+      if (head === undefined) return;
+      this.checkIdle(head);
+      await this.roster.store.remove(sessionId);
+    });
+  }
+
+  /** Only what nobody waits for: no turn, no input, no outcome due, no doubt that a person has to settle. */
+  async prune({ olderThanMs }: { readonly olderThanMs: number }): Promise<number> {
+    if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0) {
+      throw new TypeError('olderThanMs must be whole ms of at least 0.');
+    }
+    const { store, settings } = this.roster;
+    const before = settings.clock.now() - olderThanMs;
+    const doubtful = new Set((await store.reviews(settings.agent)).map((review) => review.sessionId));
+    let pruned = 0;
+    for await (const { sessionId } of store.sessions(settings.agent)) {
+      if (doubtful.has(sessionId)) continue;
+      const gone = await this.roster.sessions.run(sessionId, async () => {
+        const head = await store.head(sessionId);
+        if (head === undefined || this.isBusy(head) || lastMoment(head) > before) return false;
+        await store.remove(sessionId);
+        return true;
+      });
+      if (gone) pruned += 1;
+    }
+    return pruned;
+  }
+
+  /** JSON lines: what the session is, then its messages, archived ones first. */
+  async *export(sessionId: string): AsyncGenerator<string> {
+    checkId(sessionId, 'sessionId');
+    const { store } = this.roster;
+    const head = await store.head(sessionId);
+    if (head === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no session "${sessionId}"`);
+    const { agent, context, sessionUsage: usage } = head;
+    yield `${JSON.stringify({ type: 'session', sessionId, agent, context, usage })}\n`;
+    for (const stored of await store.archive(sessionId)) yield `${JSON.stringify({ type: 'archived', ...stored })}\n`;
+    for (const stored of await store.messages(sessionId)) yield `${JSON.stringify({ type: 'message', ...stored })}\n`;
+  }
+
+  /** A history from elsewhere becomes a session of its own; calls without a result are given one (I10). */
+  async import(sessionId: string, messages: readonly Message[]): Promise<void> {
+    checkId(sessionId, 'sessionId');
+    checkMessages(messages);
+    const { store, settings } = this.roster;
+    const list = repairTranscript(messages).map(
+      (message): StoredMessage => ({
+        message,
+        meta: { id: settings.ids(), at: settings.clock.now(), turnId: '', origin: ORIGINS[message.role] },
+      }),
+    );
+    await this.roster.sessions.run(sessionId, async () => {
+      if ((await store.head(sessionId)) !== undefined) {
+        throw new TurnError('TURN_BUSY', `session "${sessionId}" exists; import into a new one or delete it first`);
+      }
+      const writer = new HeadWriter(store, settings.clock, newHead(sessionId, settings.agent, `session ${sessionId}`));
+      // A list of any length is staged and counts at once: that is what a new epoch is for.
+      const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
+      await writer.write(writer.next({ epoch: 1, count: list.length }, { transcript }, null));
+    });
+  }
+
+  async withdraw(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'> {
+    checkId(sessionId, 'sessionId');
+    checkId(messageId, 'messageId');
+    return this.roster.sessions.run(sessionId, async () => {
+      const { store } = this.roster;
+      const running = this.roster.driverOf(sessionId);
+      const known = await running?.withdraw(messageId);
+      if (known !== undefined) return known;
+      const head = await store.head(sessionId);
+      const input = (await store.inbox(sessionId)).find((waiting) => waiting.messageId === messageId);
+      if (head !== undefined && input !== undefined) return this.takeBack(head, input);
+      if ((await store.seen(sessionId, messageId)) !== undefined) return 'alreadyJoined';
+      throw new TurnError('TURN_NOT_FOUND', `session "${sessionId}" knows no message "${messageId}"`);
+    });
+  }
+
+  private async takeBack(head: Head, input: InboxRecord): Promise<'withdrawn'> {
+    const { store, settings, handles } = this.roster;
+    const left = head.waitingInput - 1;
+    const writer = new HeadWriter(store, settings.clock, head);
+    const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
+    await writer.write(writer.next(patch, { inbox: { put: [], remove: [input] } }, null));
+    // Nothing is left that the promised turn would have begun with.
+    if (left === 0 && head.nextTurnId !== null) {
+      handles.rested(head.nextTurnId, { status: 'cancelled', reason: 'withdrawn', text: '', usage: NO_USAGE });
+    }
+    return 'withdrawn';
+  }
+
+  private isBusy(head: Head): boolean {
+    const idle = !head.inProgress && head.waitingInput === 0 && head.outcomesDue.length === 0;
+    return !idle || this.roster.driverOf(head.sessionId) !== undefined;
+  }
+
+  private checkIdle(head: Head): void {
+    if (!this.isBusy(head)) return;
+    const what = head.inProgress
+      ? 'a turn in progress'
+      : head.waitingInput > 0
+        ? 'input waiting'
+        : 'an outcome to deliver';
+    throw new TurnError('TURN_BUSY', `session "${head.sessionId}" has ${what}; end that first`);
+  }
+}
+
+const lastMoment = (head: Head): number => Math.max(head.ended?.at ?? 0, head.lastProgressAt ?? 0, head.startedAt ?? 0);
+
+/** @throws {TypeError} names the message and what it has to be; nothing is written. */
+function checkMessages(messages: readonly Message[]): void {
+  if (!Array.isArray(messages)) throw new TypeError('messages must be an array of canonical messages.');
+  for (const [index, message] of messages.entries()) {
+    const at = `messages[${index}]`;
+    const given: unknown = message;
+    checkJson(given, at);
+    if (!Object.hasOwn(ORIGINS, message.role))
+      throw new TypeError(`${at}.role must be system, user, assistant or tool.`);
+    const valid = message.role === 'system' ? typeof message.content === 'string' : Array.isArray(message.content);
+    if (!valid)
+      throw new TypeError(`${at}.content must be ${message.role === 'system' ? 'a text' : 'an array of parts'}.`);
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Owns what leaves the engine of an event once the application's `redact` has seen it. What is stored is not touched.
+ * Must not know who listens.
+ */
+import type { EventBody } from '../core/events.js';
+import type { Json } from '../core/json.js';
+import type { Settings } from './options.js';
+
+type Redact = NonNullable<Settings['redact']>;
+
+/** A redaction that throws must not let through what it was to hide. */
+const HIDDEN = '[not shown: redact failed]';
+
+export function redactEvent(redact: Redact, event: EventBody): EventBody {
+  const hide = <T>(value: T, tool?: string): T => {
+    try {
+      const where = tool === undefined ? { event: event.type } : { event: event.type, tool };
+      return redact(value as Json, where) as T;
+    } catch {
+      return HIDDEN as T;
+    }
+  };
+  switch (event.type) {
+    case 'message':
+      return { ...event, message: hide(event.message) };
+    case 'delta':
+      return { ...event, delta: { ...event.delta, text: hide(event.delta.text) } };
+    case 'progress':
+      return { ...event, value: hide(event.value) };
+    case 'approvalRequested': {
+      const { approval } = event;
+      return { ...event, approval: { ...approval, input: hide(approval.input, approval.toolName) } };
+    }
+    case 'reviewRequested': {
+      const { review } = event;
+      const { input, notes, toolName } = review;
+      return { ...event, review: { ...review, input: hide(input, toolName), notes: hide(notes, toolName) } };
+    }
+    case 'outcome': {
+      const { answer, ...outcome } = event.outcome;
+      const shown = { ...outcome, text: hide(outcome.text) };
+      return { ...event, outcome: answer === undefined ? shown : { ...shown, answer: hide(answer) } };
+    }
+    default:
+      return event;
+  }
+}

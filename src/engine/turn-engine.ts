@@ -1,0 +1,107 @@
+/**
+ * Owns the face of the engine: every method a service can call, with its units, defaults and errors.
+ * Must not hold code.
+ */
+import type { DecisionResult } from '../core/batch.js';
+import type { ToolDescription } from '../core/describe-tools.js';
+import type { Approval, Review, TurnOutcome } from '../core/events.js';
+import type { Json } from '../core/json.js';
+import type { Message, StoredMessage, ToolOutput, Usage } from '../core/messages.js';
+import type { Phase } from '../core/records.js';
+import type { ApprovalDecision } from './approvals.js';
+import type { Accepted, Input } from './intake.js';
+import type { SettleBy } from './people.js';
+import type { RecoveryReport } from './recovery.js';
+import type { CancelOptions, Turn } from './turn-handles.js';
+
+/** A turn that is in progress on disk and has no driver in this process. */
+export interface InterruptedTurn {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly phase: Phase;
+  readonly attempts: number;
+  /** ms since the epoch. */
+  readonly lastProgressAt: number | null;
+  /** It waits for a person, who has until then (ms since the epoch), or as long as they like. */
+  readonly waiting: { readonly until: number | null } | null;
+}
+
+/** A conversation as it is on disk. */
+export interface Session {
+  readonly id: string;
+  /** What all its turns used. */
+  readonly usage: Usage;
+  readonly inProgress: boolean;
+  readonly turnId: string | null;
+  readonly phase: Phase | null;
+  messages(): Promise<readonly StoredMessage[]>;
+  /** What compactions took out of the list, oldest first. */
+  archive(): Promise<readonly StoredMessage[]>;
+  /** The whole output of a call, which the transcript may hold cut. undefined: no such call, or none yet. */
+  output(callId: string): Promise<ToolOutput | undefined>;
+}
+
+export interface TurnEngine<X = Json> {
+  /**
+   * The one way in: durable and de-duplicated by `messageId` before it resolves. Starts a turn, joins the running one
+   * at its next boundary, or waits for its route.
+   * @throws {TypeError} names the field. @throws {TurnError} TURN_INBOX_FULL, TURN_ENGINE_CLOSING, TURN_STORE_FAILED,
+   * TURN_TOO_LARGE, TURN_OUTCOMES_DUE.
+   */
+  sendMessage(input: Input<X>): Promise<Accepted>;
+  /** The same, refused where the session or its route has anything else to do. @throws {TurnError} also TURN_BUSY. */
+  startTurn(input: Input<X>): Promise<Turn>;
+  /** The turn that is in progress in this process, running or parked. */
+  activeTurn(sessionId: string): Turn | undefined;
+  session(sessionId: string): Promise<Session | undefined>;
+  /** Gives every interrupted turn of this agent its verdict, newest first; call it at start-up. */
+  recover(options?: { readonly concurrency?: number }): Promise<RecoveryReport>;
+  interrupted(): Promise<readonly InterruptedTurn[]>;
+  /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE. */
+  resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn>;
+  /** @throws {TurnError} TURN_NOT_FOUND, TURN_BUSY. */
+  abandonTurn(turnId: string, reason: string): Promise<void>;
+  /**
+   * Durable when it resolves: a cancelled turn never comes back. Running, parked, interrupted and unreadable turns
+   * alike; a turn that ended before keeps its outcome. @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_FAILED.
+   */
+  cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome>;
+  /**
+   * For each tool: what happens if the turn that called it is resumed? @throws {TypeError} where `tools` is a function;
+   * give its set to the exported `describeTools()` then.
+   */
+  describeTools(): readonly ToolDescription[];
+  /** Calls that wait for a decision, of all turns of this agent, running and parked. */
+  approvals(filter?: { readonly sessionId?: string }): Promise<readonly Approval[]>;
+  /**
+   * Durable when it resolves. A decision is used up by the dispatch it allowed. `expired`: the deadline had passed.
+   * @throws {TypeError} also when the edited input is not one the tool takes. @throws {TurnError} TURN_NOT_FOUND.
+   */
+  decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult>;
+  /**
+   * Somebody is there, as an authenticated request shows: approvals may be asked, grants hold. For this process and
+   * this time only; never stored.
+   */
+  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void>;
+  /** Calls whose outcome only a person can tell, of all turns of this agent. */
+  reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]>;
+  /** Durable when it resolves; a turn that waits for it goes on. @throws {TurnError} TURN_CALL_NOT_IN_DOUBT. */
+  settleCall(turnId: string, callId: string, settlement: SettleBy): Promise<void>;
+  /**
+   * Takes back input that has not joined a turn. @throws {TurnError} TURN_NOT_FOUND for a message nobody knows.
+   */
+  withdrawMessage(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'>;
+  /** Everything of a session goes. @throws {TurnError} TURN_BUSY while a turn, input or an outcome waits. */
+  deleteSession(sessionId: string): Promise<void>;
+  /** Deletes idle sessions of this agent without open doubts whose last activity is older; gives their number. */
+  pruneSessions(options: { readonly olderThanMs: number }): Promise<number>;
+  /** JSON lines: `session`, then `archived` and `message` records. @throws {TurnError} TURN_NOT_FOUND. */
+  exportSession(sessionId: string): AsyncIterable<string>;
+  /** Makes a new session from a history; whatever its calls lack is repaired. @throws {TurnError} TURN_BUSY. */
+  importSession(sessionId: string, messages: readonly Message[]): Promise<void>;
+  /**
+   * Hands over: refuses new input, lets tools settle up to `graceMs` (default 5,000), checkpoints, keeps the markers.
+   * Spends no attempt. The store stays open.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
