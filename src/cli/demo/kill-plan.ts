@@ -19,7 +19,8 @@ const IN_THE_BATCH: Kill = { landed: 3, delayMs: 0 };
 
 /** A whole turn without a kill has about this many moments. */
 const MOMENTS = 56;
-/** A second kill comes this many moments behind the first: it finds the recovery or what follows. */
+/** A second kill comes at most this many moments behind the first: it finds the recovery, or what follows it. */
+const MOMENTS_OF_RECOVERY = 5;
 const MOMENTS_BETWEEN = 22;
 /** Moments are when something happened; the delay makes kills land between them, too. Most happens in a few ms. */
 const SHORT_DELAY_MS = 12;
@@ -34,7 +35,8 @@ export function planKills(at: KillAt, seed: number): KillPlan {
   const upTo = (most: number): number => Math.floor(random() * (most + 1));
   const delay = (): number => upTo(random() < 0.5 ? SHORT_DELAY_MS : LONG_DELAY_MS);
   const first = { moment: upTo(MOMENTS), delayMs: delay() };
-  const second = { moment: first.moment + 1 + upTo(MOMENTS_BETWEEN), delayMs: delay() };
+  const between = upTo(random() < 0.5 ? MOMENTS_OF_RECOVERY : MOMENTS_BETWEEN);
+  const second = { moment: first.moment + 1 + between, delayMs: delay() };
   return { again: ` --kill-at random --seed ${seed}`, kills: random() < 0.5 ? [first] : [first, second] };
 }
 
