@@ -44,10 +44,13 @@ const ENDS: Readonly<Record<string, { verdict: Verdict; gate: string; reason: (g
 };
 
 function staleness({ context: c }: Gates): string {
-  if (c.lastProgressAt === null) return 'the time of its last progress is unknown';
+  // A wait that only its deadline ended comes here: that deadline counts as its last progress.
+  const at = c.waiting === null ? c.lastProgressAt : c.waiting.until;
+  if (at === null) return 'the time of its last progress is unknown';
+  if (at > c.now) return 'its last progress lies far in the future, so nobody knows how old it is';
   const hours = (ms: number): string =>
     ms > 2 * DAY_MS ? `${Math.round(ms / DAY_MS)} days` : `${(ms / 3_600_000).toFixed(2)} hours`;
-  return `its last progress is ${hours(c.now - c.lastProgressAt)} old, the staleness window ${hours(c.policy.stalenessMs)}`;
+  return `its last progress is ${hours(c.now - at)} old, the staleness window ${hours(c.policy.stalenessMs)}`;
 }
 
 function attempts({ context: c }: Gates): string {

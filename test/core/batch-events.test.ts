@@ -159,7 +159,7 @@ const everyLife = (check: Parameters<typeof played>[1]): void =>
     fc.property(setup, (given) => {
       played(given, check);
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 
 describe('in every life of a batch', () => {
@@ -200,7 +200,7 @@ describe('in every life of a batch', () => {
           expect(new Set(names).size).toBe(names.length);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 
@@ -254,7 +254,7 @@ describe('in every life of a batch', () => {
         }
         expect(batchState(world.batch, world.facts)).toBe('settled');
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 });

@@ -134,7 +134,7 @@ describe('a state that this machine does not have', () => {
       fc.property(given, (mutated) => {
         expect(reasonOf(value(mutated)) === 'ok').toBe(known.has(JSON.stringify(mutated)));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });
@@ -187,7 +187,7 @@ describe('decodeCheckpoint', () => {
         reasonOf(spoiled((checkpoint) => (checkpoint[outside as keyof Checkpoint] = given)));
         reasonOf(spoiled(({ snapshot }) => (snapshot[inside] = given)));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

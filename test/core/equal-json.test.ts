@@ -34,7 +34,7 @@ describe('canonicalJson', () => {
       fc.property(smallJson, smallJson, (a, b) => {
         expect(canonicalJson(a) === canonicalJson(b)).toBe(isDeepStrictEqual(a, b));
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
@@ -53,7 +53,7 @@ describe('equalJson', () => {
       fc.property(smallJson, smallJson, (a, b) => {
         expect(equalJson(a, b)).toBe(isDeepStrictEqual(a, b));
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
     fc.assert(
       fc.property(json, (value) => {

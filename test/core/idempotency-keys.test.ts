@@ -143,7 +143,7 @@ describe('the key of a call', () => {
       fc.property(part, part, (a, b) => {
         expect(made(a) === made(b)).toBe(same(a, b));
       }),
-      { numRuns: 1000 },
+      { numRuns: 120 },
     );
   });
 
@@ -185,7 +185,7 @@ describe('the keys of a turn, whatever happens in it', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 
@@ -214,7 +214,7 @@ describe('the keys of a turn, whatever happens in it', () => {
           );
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 });

@@ -177,7 +177,7 @@ describe('what the journal writes', () => {
           expect(nothing).toEqual({ dispatched: dispatched(disk.values()), settled: settled(disk.values()) });
         });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -192,7 +192,7 @@ describe('what the journal writes', () => {
           for (const { callId } of journal.all()) expect(journal.isStored(callId)).toBe(disk.has(callId));
         });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

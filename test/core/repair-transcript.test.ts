@@ -80,7 +80,7 @@ describe('any list, after its repair', () => {
         // And there is no other result anywhere.
         expect(partsOf(whole).filter(isLocal)).toHaveLength(behind.flatMap(({ calls }) => calls).length);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -94,7 +94,7 @@ describe('any list, after its repair', () => {
         expect(foreignIn(whole)).toEqual(foreignIn(list));
         expect(partsOf(whole).filter((part) => !isLocal(part))).toEqual(foreignIn(list));
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 
@@ -117,7 +117,7 @@ describe('any list, after its repair', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 

@@ -28,7 +28,8 @@ const bytesOf = (value: string): number => new TextEncoder().encode(value).lengt
 function textIn(output: ToolOutput): string {
   if (output.type === 'execution-denied') return output.reason ?? '';
   if (output.type === 'content') return output.value.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
+  const isText = output.type === 'text' || output.type === 'error-text';
+  return isText ? output.value : JSON.stringify(output.value);
 }
 
 describe('the results of an answer', () => {
