@@ -2,9 +2,12 @@
  * Owns what applies to a call at the moment it could start: free, to be asked about, or refused. Asked anew by every
  * recovery, since presence belongs to the moment (I6). Must not know answers or the chart.
  */
+
+import { REASON_BYTES } from '../../machines/index.js';
 import type { Admission } from '../core/batch.js';
 import { messageOf } from '../core/errors.js';
 import { identityOf } from '../core/journal.js';
+import { cutText } from '../core/json.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
 import { type Tool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
 
@@ -54,7 +57,8 @@ export async function admissionOf(
   try {
     if (typeof verdict === 'function') verdict = await verdict(input, context(record));
   } catch (thrown) {
-    return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${messageOf(thrown)}` };
+    const why = cutText(messageOf(thrown), REASON_BYTES);
+    return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${why}` };
   }
   if (verdict === 'never') return { kind: 'free' };
   if (verdict === 'required') {
@@ -64,7 +68,8 @@ export async function admissionOf(
     return { kind: 'refuse', reason: 'This call needs the approval of a person, and nobody is there. It did not run.' };
   }
   const deny = (verdict as { deny?: unknown } | null)?.deny;
-  return { kind: 'refuse', reason: typeof deny === 'string' ? deny : 'This call is not allowed.' };
+  const reason = typeof deny === 'string' ? cutText(deny, REASON_BYTES) : 'This call is not allowed.';
+  return { kind: 'refuse', reason };
 }
 
 /**
@@ -80,7 +85,7 @@ export async function rereadCall(
   if (tool === undefined) return undefined;
   const valid = await validate(tool.input, record.editedInput ?? record.input);
   if (!valid.ok) {
-    const reason = `The input is not valid any more: ${valid.error}`;
+    const reason = `The input is not valid any more: ${cutText(valid.error, REASON_BYTES)}`;
     return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };
   }
   return { record, tool, input: valid.value, admission: await admissionOf(tool, record, valid.value, admission) };

@@ -192,13 +192,19 @@ async function readCall(
       effect: effectOf(found, valid.value),
       exclusive: exclusiveOf(found, part.toolName, valid.value),
       ordinal,
-      idempotencyKey: own ?? keyOf(reading.turnId, identity, ordinal),
+      idempotencyKey: own === undefined ? keyOf(reading.turnId, identity, ordinal) : textFrom(own, 'idempotencyKey'),
     };
     const admission = await admissionOf(found, record, valid.value, reading);
     return { record, tool: found, input: valid.value, admission };
   } catch (thrown) {
     return failed(`The tool could not prepare this call: ${messageOf(thrown)}`);
   }
+}
+
+/** @throws {TypeError} what the application gave is no text that can be stored. */
+function textFrom(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${field} gave no text`);
+  return value.toWellFormed();
 }
 
 /** What a function of the application says that is no effect counts as the careful one. */
@@ -210,5 +216,5 @@ function effectOf(tool: AnyTool, input: unknown): Effect {
 function exclusiveOf(tool: AnyTool, name: string, input: unknown): string | null {
   const exclusive = typeof tool.exclusive === 'function' ? tool.exclusive(input) : tool.exclusive;
   if (exclusive === undefined || exclusive === false) return null;
-  return exclusive === true ? name : exclusive;
+  return exclusive === true ? name : textFrom(exclusive, 'exclusive');
 }

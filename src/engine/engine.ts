@@ -58,7 +58,7 @@ class Engine implements TurnEngine {
       ended: (turn) => {
         this.parked.remove(turn.turnId);
         roster.inBackground(turn, () => delivery.deliver(turn.turnId));
-        roster.inBackground(turn, () => this.intake.startWaiting(turn.sessionId));
+        roster.untilStored(turn, () => this.intake.startWaiting(turn.sessionId));
       },
       parked: ({ sessionId, turnId }, until) => {
         if (until !== null) this.parked.add(sessionId, turnId, until);
@@ -197,13 +197,17 @@ class Engine implements TurnEngine {
   }
 
   private async handOver(graceMs: number): Promise<void> {
-    this.roster.closing = true;
+    const { roster } = this;
+    roster.closing = true;
     this.parked.clear();
+    const disarm = roster.settings.clock.after(graceMs, () => roster.gone.abort());
     await Promise.all(this.roster.allDrivers().map((driver) => driver.handOver(graceMs)));
     await this.roster.sessions.idle();
     // What began between the two lines above is handed over as well.
     await Promise.all(this.roster.allDrivers().map((driver) => driver.handOver(0)));
+    if (graceMs === 0) roster.gone.abort();
     await this.roster.settleBackground();
+    disarm();
     this.roster.handles.handOverAll();
   }
 }

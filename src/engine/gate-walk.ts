@@ -11,7 +11,7 @@ import { firstGate, type GateStep, nextGate } from '../core/gates.js';
 import { isSettled } from '../core/journal.js';
 import type { Lease, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Checkpoint, Head } from '../core/records.js';
-import type { TurnSnapshot } from '../core/step.js';
+import { phaseOf, type TurnSnapshot } from '../core/step.js';
 import type { Tool, ToolContext } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { type ReadCall, rereadCall } from './admission.js';
@@ -170,6 +170,13 @@ export class GateWalk {
   ): Promise<Answer> {
     const turnId = this.head.turnId ?? '';
     switch (verdict) {
+      case 'deliverOutcome':
+        // Told again: a crash may have come between the commit and its event.
+        if (this.head.ended?.kind === 'abandoned') {
+          const { gate: by = 'person', reason: why = '' } = this.head.ended;
+          announce('interrupted_turn_abandoned', by, why);
+        }
+        break;
       case 'parked':
         this.notePark();
         break;
@@ -197,9 +204,8 @@ export class GateWalk {
     const { sessionId, waiting } = this.head;
     const turnId = this.head.turnId as string;
     if (waiting === null) return;
-    const isReview = this.head.phase === 'awaitingReview';
-    const ids = isReview ? waiting.reviews : waiting.approvals;
-    const phase = isReview ? 'awaitingReview' : 'awaitingApproval';
+    const ids = [...waiting.approvals, ...waiting.reviews];
+    const phase = this.head.phase === 'awaitingReview' ? 'awaitingReview' : 'awaitingApproval';
     this.roster.park({ sessionId, turnId }, waiting, { status: 'parked', phase, ids });
   }
 
@@ -231,7 +237,9 @@ export class GateWalk {
     });
     const running = roster.enlist(driver, false);
     const limits = resolveLimits(roster.settings.limits ?? {}, head.limits, this.attended);
-    const started = driver.resume(snapshot, deadlines, limits, this.calls);
+    // What a person was asked keeps the time they were given, whoever is there now.
+    const { approvalMs } = phaseOf(snapshot) === 'awaitingApproval' ? snapshot.context.limits : limits;
+    const started = driver.resume(snapshot, deadlines, { ...limits, approvalMs }, this.calls);
     this.asked.behind?.(running);
     if (!this.wasParked) {
       driver.announce({ type: 'deltasDiscarded', afterMessageId: records.messages.at(-1)?.meta.id ?? null }, false);

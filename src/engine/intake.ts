@@ -71,7 +71,7 @@ export class Intake {
       const { sessionId } = checked;
       const head = await this.roster.store.head(sessionId);
       const busy = this.roster.driverOf(sessionId) !== undefined || head?.inProgress || (head?.waitingInput ?? 0) > 0;
-      const known = await this.known(head, checked.record);
+      const known = await this.known(head, checked.record, checked.attended);
       if (known !== undefined) return known;
       if (busy)
         throw new TurnError('TURN_BUSY', `session "${sessionId}" has a turn in progress; use sendMessage() to join it`);
@@ -114,7 +114,7 @@ export class Intake {
     const { messageId } = record;
     if (roster.closing) throw closingError();
     let head = await roster.store.head(sessionId);
-    const known = await this.known(head, record);
+    const known = await this.known(head, record, attended);
     if (known !== undefined) return { accepted: 'duplicate', messageId, turn: known };
     if ((head?.waitingInput ?? 0) >= INBOX_MESSAGES) {
       throw new TurnError(
@@ -147,9 +147,9 @@ export class Intake {
     }
     if (after !== undefined) throw new TurnError('TURN_BUSY', `route "${record.routeKey}" is busy; rewind again later`);
     const turnId = head?.nextTurnId ?? record.turnId;
-    const queued = await this.queue(checked, head, turnId, { nextTurnId: turnId });
+    // Before the commit: one that was reported as failed may be durable all the same.
     roster.waitForRoute(record.routeKey, () => this.startWaiting(sessionId));
-    return queued;
+    return this.queue(checked, head, turnId, { nextTurnId: turnId });
   }
 
   private async begin(
@@ -196,7 +196,7 @@ export class Intake {
   }
 
   /** The turn a message id belongs to already. */
-  private async known(head: Head | undefined, record: InboxRecord): Promise<Turn | undefined> {
+  private async known(head: Head | undefined, record: InboxRecord, attended: boolean): Promise<Turn | undefined> {
     if (head === undefined) return undefined;
     const { settings, store, handles } = this.roster;
     if (head.agent !== settings.agent) {
@@ -205,16 +205,21 @@ export class Intake {
       );
     }
     const seen = await store.seen(head.sessionId, record.messageId);
-    if (seen !== undefined) return this.turnNow(head.sessionId, seen.turnId);
+    if (seen !== undefined) return this.turnNow(head.sessionId, seen.turnId, attended);
     const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
     const twin = waiting.find((input) => input.messageId === record.messageId);
     return twin === undefined ? undefined : handles.of(twin.turnId);
   }
 
   /** The turn as it is at this moment: one that ends while it is looked at must not be waited for. */
-  private async turnNow(sessionId: string, turnId: string): Promise<Turn> {
+  private async turnNow(sessionId: string, turnId: string, attended: boolean): Promise<Turn> {
     const { store, handles } = this.roster;
-    const running = this.roster.driverOf(sessionId);
+    let running = this.roster.driverOf(sessionId);
+    const before = await store.head(sessionId);
+    // Interrupted, and somebody asks for it again: as with any input, it goes on if the gates let it.
+    if (running === undefined && before?.turnId === turnId && before.inProgress && before.waiting === null) {
+      running = await this.recovery.resumeForInput(sessionId, attended);
+    }
     if (running?.turnId === turnId) return running.handle;
     const outcome = await store.outcome(turnId);
     const head = await store.head(sessionId);

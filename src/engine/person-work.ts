@@ -4,7 +4,6 @@
  */
 import { type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
 import type { CallRecord, Grant } from '../core/records.js';
-import { phaseOf } from '../core/step.js';
 import { validate } from '../core/tools.js';
 import { approvalOf, reviewOf } from './announcements.js';
 import type { ToolWork } from './tool-work.js';
@@ -26,15 +25,21 @@ export class PersonWork {
     const { records } = this.scope;
     const { sessionId } = this.scope.info();
     for (const call of openDecisions(records.batch)) {
-      const id = `${call.callId} ${call.approval?.requestedAt}`;
-      if (this.asked.has(id)) continue;
-      this.asked.add(id);
+      if (!this.isNew(`${call.callId} ${call.approval?.requestedAt}`)) continue;
       this.scope.announce({ type: 'approvalRequested', approval: approvalOf(sessionId, call) }, true);
     }
-    if (phaseOf(this.scope.snapshot) !== 'awaitingReview') return;
+    // A doubt is a person's business only once nobody else can end it.
+    if (!this.calls.waitsForPeople) return;
     for (const call of openDoubts(records.batch)) {
+      if (!this.isNew(`${call.callId} dispatch ${call.dispatch}`)) continue;
       this.scope.announce({ type: 'reviewRequested', review: reviewOf(sessionId, call) }, true);
     }
+  }
+
+  private isNew(question: string): boolean {
+    if (this.asked.has(question)) return false;
+    this.asked.add(question);
+    return true;
   }
 
   /**

@@ -11,7 +11,9 @@ import type { Settings } from './options.js';
 import { redactEvent } from './redaction.js';
 import { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
+import { pause } from './tool-calls.js';
 import type { LateOutcome } from './tool-work.js';
+import { FIRST_RETRY_MS, LAST_RETRY_MS } from './turn-commits.js';
 import type { TurnDriver } from './turn-driver.js';
 import type { TurnHandles } from './turn-handles.js';
 
@@ -38,6 +40,8 @@ export class Roster implements DriverHost {
   /** Set once, when everything that listens exists. */
   listener: RestListener | undefined;
   closing = false;
+  /** Aborts when the process waits no longer for code of the application. */
+  readonly gone = new AbortController();
   private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that were started attended in this process: presence is never stored (I6). */
   private readonly attended = new Set<string>();
@@ -148,6 +152,25 @@ export class Roster implements DriverHost {
     });
     this.background.add(running);
     void running.finally(() => this.background.delete(running));
+  }
+
+  /**
+   * The same for work that has to be durable in the end: while the store fails it is tried again, with growing pauses.
+   */
+  untilStored(turn: TurnName, work: () => Promise<unknown>): void {
+    this.inBackground(turn, async () => {
+      for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
+        try {
+          await work();
+          return;
+        } catch (thrown) {
+          const failed = thrown instanceof TurnError && thrown.code === 'TURN_STORE_FAILED';
+          if (!failed || this.closing) throw thrown;
+          this.announce({ type: 'storeFailed', reason: thrown.message }, turn, false);
+          await pause(this.settings.clock, waitMs, this.gone.signal);
+        }
+      }
+    });
   }
 
   async settleBackground(): Promise<void> {

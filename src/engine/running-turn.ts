@@ -35,6 +35,8 @@ export class RunningTurn {
   accept(input: InboxRecord, attended: boolean): Promise<boolean> {
     return this.driver.mailbox.ask(
       async () => {
+        // Sent again while a commit failed: each try may have left a task like this one.
+        if (this.knows(input.messageId)) return true;
         const accepted = { ...input, seq: this.driver.head.revision + 1 };
         const inbox = [...this.driver.records.inbox, accepted];
         const patch = { waitingInput: this.driver.head.waitingInput + 1 };
@@ -48,6 +50,11 @@ export class RunningTurn {
       },
       () => false,
     );
+  }
+
+  private knows(messageId: string): boolean {
+    const { inbox, messages } = this.driver.records;
+    return inbox.some((input) => input.messageId === messageId) || messages.some(({ meta }) => meta.id === messageId);
   }
 
   /** Durable before it resolves: no longer in progress, calls paired. false: the turn had ended before. */

@@ -80,7 +80,12 @@ export class ToolWork {
     });
   }
 
-  get state(): ReturnType<typeof batchState> {
+  /** Nothing of the batch can go on without a person. */
+  get waitsForPeople(): boolean {
+    return this.state === 'needsDecision' || this.state === 'needsReview';
+  }
+
+  private get state(): ReturnType<typeof batchState> {
     return batchState(this.scope.records.batch, this.facts());
   }
 

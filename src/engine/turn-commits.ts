@@ -9,8 +9,9 @@ import type { Head } from '../core/records.js';
 import type { CommitParts, HeadWriter } from './head-writer.js';
 import type { TurnRecords, Written } from './turn-records.js';
 
-const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 15_000;
+/** Pauses between tries of what has to be durable, growing from the first to the last. */
+export const FIRST_RETRY_MS = 250;
+export const LAST_RETRY_MS = 15_000;
 
 export interface CommitListener {
   /** Called at each failed try. */

@@ -79,7 +79,7 @@ export class TurnDriver implements TurnScope {
     this.tools = new ToolWork(this, start.host.late, () => this.compaction.isDue);
     this.person = new PersonWork(this, this.tools);
     this.model = new ModelWork(this, this.tools, start);
-    this.writes = new TurnWrites(this.settings, this.records, this.commits, () => this.tools.state === 'needsDecision');
+    this.writes = new TurnWrites(this.settings, this.records, this.commits, () => this.tools.waitsForPeople);
     start.lease.lost.addEventListener('abort', () => this.lose(), { once: true });
   }
 
@@ -128,7 +128,10 @@ export class TurnDriver implements TurnScope {
     this.enqueue(() => this.adopt(plan, deadlines));
   }
 
-  /** The restore arrow: the saved phase, its effect and its timers; stored moments are kept where the chart says so. */
+  /**
+   * The restore arrow: the saved phase, its effect and its timers; stored moments are kept where the chart says so.
+   * Resolves when the first effect has started, or cannot yet.
+   */
   resume(
     snapshot: TurnSnapshot,
     stored: Checkpoint['deadlines'],
@@ -139,7 +142,7 @@ export class TurnDriver implements TurnScope {
     if (this.start.foreign !== undefined) this.tools.use(this.start.foreign);
     this.known.add(calls);
     const kept = keepsDeadlines(snapshot) ? stored : {};
-    return this.mailbox.ask(
+    const started = this.mailbox.ask(
       async () => {
         await this.advance({ type: 'turn.resumed', limits }, kept);
         const waiting = this.records.inbox.length;
@@ -147,6 +150,8 @@ export class TurnDriver implements TurnScope {
       },
       () => undefined,
     );
+    // A commit that fails is tried again by this driver, which owns the turn from here on.
+    return started.catch(() => undefined);
   }
 
   announce(event: EventBody, durable: boolean): void {
@@ -234,10 +239,12 @@ export class TurnDriver implements TurnScope {
   private async parkIfWaiting(): Promise<void> {
     if (this.over || this.current === undefined || this.tools.isRunning) return;
     const waiting = this.writes.waitingIn(this.snapshot, this.timers.deadlines);
-    if (waiting === null) return;
+    // A deadline that has passed is a timer about to fire: there is nothing to wait for.
+    if (waiting === null || (waiting.until !== null && waiting.until <= this.settings.clock.now())) return;
     await this.writeFacts();
+    this.person.askPerson();
     const phase = phaseOf(this.snapshot) as 'awaitingApproval' | 'awaitingReview';
-    this.end({ status: 'parked', phase, ids: phase === 'awaitingReview' ? waiting.reviews : waiting.approvals });
+    this.end({ status: 'parked', phase, ids: [...waiting.approvals, ...waiting.reviews] });
   }
 
   /** Somebody else owns the session, or the store is closed: nothing further is done here (I7). */

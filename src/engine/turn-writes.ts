@@ -18,14 +18,14 @@ export class TurnWrites {
   private readonly settings: Settings;
   private readonly records: TurnRecords;
   private readonly commits: TurnCommits;
-  /** Whether only decisions are open, which the batch knows. */
-  private readonly onlyDecisions: () => boolean;
+  /** Whether only people can go on, which the batch knows. */
+  private readonly onlyPeople: () => boolean;
 
-  constructor(settings: Settings, records: TurnRecords, commits: TurnCommits, onlyDecisions: () => boolean) {
+  constructor(settings: Settings, records: TurnRecords, commits: TurnCommits, onlyPeople: () => boolean) {
     this.settings = settings;
     this.records = records;
     this.commits = commits;
-    this.onlyDecisions = onlyDecisions;
+    this.onlyPeople = onlyPeople;
   }
 
   /** The first commit of a turn: its caller still waits, so a failure is theirs and nothing was written. */
@@ -36,10 +36,11 @@ export class TurnWrites {
   }
 
   async checkpointAt(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {
-    const written = this.records.checkpointToWrite(this.commits.head, plan.phase === 'awaitingReview');
+    const waiting = this.waitingIn(plan.next, deadlines);
+    const written = this.records.checkpointToWrite(this.commits.head, waiting !== null);
     const patch: Partial<Head> = {
       phase: plan.phase,
-      waiting: this.waitingIn(plan.next, deadlines),
+      waiting,
       handedOver,
       waitingInput: this.records.inbox.length,
     };
@@ -50,7 +51,7 @@ export class TurnWrites {
   async facts(snapshot: TurnSnapshot, deadlines: Deadlines): Promise<void> {
     const waiting = this.waitingIn(snapshot, deadlines);
     if (!this.records.hasStoredChanges && equalJson(waiting, this.commits.head.waiting)) return;
-    await this.commits.write(this.records.factsToWrite(), { waiting });
+    await this.commits.write(this.records.factsToWrite(waiting !== null), { waiting });
   }
 
   /** A final phase: calls paired, outcome stored, no longer in progress - durable before anybody is told (I8). */
@@ -83,7 +84,7 @@ export class TurnWrites {
   waitingIn(snapshot: TurnSnapshot, deadlines: Deadlines): Head['waiting'] {
     const phase = phaseOf(snapshot);
     if (phase === 'awaitingReview') return { ...this.records.waitingFor(), until: null };
-    if (phase !== 'awaitingApproval' || !this.onlyDecisions()) return null;
+    if (phase !== 'awaitingApproval' || !this.onlyPeople()) return null;
     const until = snapshot.context.limits.approvalMs > 0 ? [...deadlines.values()][0] : undefined;
     return { ...this.records.waitingFor(), until: until ?? null };
   }
