@@ -30,6 +30,7 @@ export function clearEpoch(tables: Tables, sessionId: string, epoch: number): As
   return clearRange(tables, 'message', messagesOfEpoch(sessionId, epoch));
 }
 
+/** Deletes everything of a range, a chunk at a time, so that commits get their turn in between. */
 export async function* clearRange(tables: Tables, kind: Kind, whole: Range): AsyncGenerator<readonly Op[]> {
   let range = whole;
   for (;;) {

@@ -30,7 +30,8 @@ export async function sweepGarbage(tables: Tables): Promise<void> {
 async function* restOfSession(tables: Tables, sessionId: string, key: string): AsyncGenerator<readonly Op[]> {
   const head = await tables.get('head', headKey(sessionId));
   if (head === undefined) yield* finishedRemoval(tables, sessionId);
-  // A removal ends before another session begins, so this record came back from an older state: nothing may follow it.
+  // A removal ends before another session begins, so this record came back from an older state; it must not be obeyed
+  // later, when this session is set aside.
   else yield [del('garbage', key)];
 }
 

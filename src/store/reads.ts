@@ -81,15 +81,16 @@ export async function readOutcome(tables: Tables, turnId: string): Promise<Outco
   return value as unknown as OutcomeRecord | undefined;
 }
 
-async function readOne(tables: Tables, kind: Kind, key: string, sessionId?: string): Promise<Json | undefined> {
-  const bytes = await tables.get(kind, key);
-  if (bytes === undefined) return undefined;
-  // Found without a head, so nothing else tells that the session is gone. In this order a removal that begins in
-  // between is seen, and so is a new session, whose first commit comes after the end of the removal.
-  if (sessionId !== undefined && (await isBeingRemoved(tables, sessionId))) return undefined;
-  const record = decodeRecord(kind, key, bytes);
-  if (!record.ok) throw damagedRecord(kind, key, record.damage);
-  return record.value;
+/** @param sessionId Whose record it is: it is found without a head, so nothing else tells that the session is gone. */
+function readOne(tables: Tables, kind: Kind, key: string, sessionId?: string): Promise<Json | undefined> {
+  return tables.atOnce(async (snapshot) => {
+    const bytes = await tables.get(kind, key, snapshot);
+    if (bytes === undefined) return undefined;
+    if (sessionId !== undefined && (await isBeingRemoved(tables, sessionId, snapshot))) return undefined;
+    const record = decodeRecord(kind, key, bytes);
+    if (!record.ok) throw damagedRecord(kind, key, record.damage);
+    return record.value;
+  });
 }
 
 async function messagesOf(view: View, head: Head): Promise<readonly StoredMessage[]> {

@@ -1,28 +1,29 @@
 /**
- * Owns how a whole session goes: out of everybody's sight in one batch, then from the disk, batch by batch.
- * Must not know commits. Between the first batch and the last, a garbage record says that the session is gone.
+ * Owns how a whole session goes: out of everybody's sight in one batch, then from the database, batch by batch.
+ * Must not know commits. Between the first batch and the last, a garbage record says that the session is gone; the
+ * last deletes it, before anybody can create the session again. LevelDB frees the bytes when it compacts.
  */
 import { isCorruption } from './database.js';
 import { clearRange, SWEEP_KEYS } from './epochs.js';
 import type { Kind, Range } from './keys.js';
 import * as keys from './keys.js';
-import { encodeRecord } from './records.js';
-import { readable } from './salvage.js';
+import { decodeRecord, encodeRecord } from './records.js';
+import { bytesOf, readable } from './salvage.js';
 import type { Sessions } from './sessions.js';
-import { del, type Op, put, type Tables } from './tables.js';
+import { del, type Op, put, type Snapshot, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 type Place = readonly [kind: Kind, range: Range];
 
-/** What scans would find without a head, and garbage records that are part of the whole now: goes with the head. */
-const inSight = (sessionId: string): readonly Place[] => [
+/** Goes with the head: what is found without one, and the garbage records of epochs, which the whole includes. */
+const withHead = (sessionId: string): readonly Place[] => [
   ['inbox', keys.inboxOfSession(sessionId)],
   ['review', keys.reviewsOfSession(sessionId)],
   ['garbage', keys.garbageOfEpochs(sessionId)],
 ];
 
-/** What can go later. Bytes in quarantine are there for a person who looks for the session; now nobody shall. */
-const outOfSight = (sessionId: string): readonly Place[] => [
+/** Goes later. Bytes in quarantine are kept for a person who looks for the session; now nobody shall find them. */
+const afterHead = (sessionId: string): readonly Place[] => [
   ['message', keys.messagesOfSession(sessionId)],
   ['archive', keys.archiveOfSession(sessionId)],
   ['call', keys.callsOfSession(sessionId)],
@@ -31,14 +32,20 @@ const outOfSight = (sessionId: string): readonly Place[] => [
   ['quarantine', keys.quarantineOfSession(sessionId)],
 ];
 
-/** Whether the session is gone while some of its records are still there. */
-export async function isBeingRemoved(tables: Tables, sessionId: string): Promise<boolean> {
-  return isThere(tables, 'garbage', keys.removalKey(sessionId));
+/**
+ * Whether the session is gone while some of its records are still there. A record that cannot be read says nothing, and
+ * neither does one beside a head: an older state came back.
+ */
+export async function isBeingRemoved(tables: Tables, sessionId: string, snapshot?: Snapshot): Promise<boolean> {
+  const key = keys.removalKey(sessionId);
+  const bytes = await bytesOf(tables, 'garbage', key, snapshot);
+  if (bytes === undefined || !decodeRecord('garbage', key, bytes).ok) return false;
+  return !(await isThere(tables.get('head', keys.headKey(sessionId), snapshot)));
 }
 
 /** Deletes what is left of a session that is being removed, and says so at the end. */
 export async function* finishedRemoval(tables: Tables, sessionId: string): AsyncGenerator<readonly Op[]> {
-  for (const place of [...inSight(sessionId), ...outOfSight(sessionId)]) yield* cleared(tables, place);
+  for (const place of [...withHead(sessionId), ...afterHead(sessionId)]) yield* cleared(tables, place);
   yield [del('garbage', keys.removalKey(sessionId))];
 }
 
@@ -60,7 +67,10 @@ async function* cleared(tables: Tables, [kind, range]: Place): AsyncGenerator<re
   if (ops.length > 0) yield ops;
 }
 
-/** In the lane of the session: whoever creates it again waits until nothing is left of it. */
+/**
+ * In the lane of the session: whoever creates it again waits until nothing is left of it. Where it fails, the next try,
+ * the first commit of a new session or the next opening goes on.
+ */
 export class RemoveJob implements Job {
   readonly lane: string;
   readonly #sessions: Sessions;
@@ -84,7 +94,7 @@ export class RemoveJob implements Job {
     if (this.#rest === null) {
       if (!(await isKnown(tables, this.lane))) return null;
       this.#rest = finishedRemoval(tables, this.lane);
-      const ops = await outOfSightOps(tables, this.lane);
+      const ops = await firstBatch(tables, this.lane);
       return { ops, last: false, durable: () => this.#sessions.end(this.lane) };
     }
     const step = await this.#rest.next();
@@ -93,7 +103,7 @@ export class RemoveJob implements Job {
 }
 
 /** All in one batch, however many there are: a session is found by everybody or by nobody. */
-async function outOfSightOps(tables: Tables, sessionId: string): Promise<readonly Op[]> {
+async function firstBatch(tables: Tables, sessionId: string): Promise<readonly Op[]> {
   const key = keys.removalKey(sessionId);
   const ops: Op[] = [
     put('garbage', key, encodeRecord('garbage', key, 0, {}, 'garbage')),
@@ -101,13 +111,13 @@ async function outOfSightOps(tables: Tables, sessionId: string): Promise<readonl
     del('turn', keys.turnKey(sessionId)),
     del('marker', keys.markerKey(sessionId)),
   ];
-  for (const [kind, range] of inSight(sessionId)) {
+  for (const [kind, range] of withHead(sessionId)) {
     for await (const [found] of readable(tables, kind, range)) ops.push(del(kind, found));
   }
   return ops;
 }
 
-/** Whether there is anything of the session. What cannot be read is there. */
+/** Whether there is anything of the session. */
 async function isKnown(tables: Tables, sessionId: string): Promise<boolean> {
   const single: readonly (readonly [Kind, string])[] = [
     ['head', keys.headKey(sessionId)],
@@ -115,27 +125,19 @@ async function isKnown(tables: Tables, sessionId: string): Promise<boolean> {
     ['marker', keys.markerKey(sessionId)],
     ['garbage', keys.removalKey(sessionId)],
   ];
-  for (const [kind, key] of single) if (await isThere(tables, kind, key)) return true;
-  for (const place of [...inSight(sessionId), ...outOfSight(sessionId)]) if (await holds(tables, place)) return true;
+  for (const [kind, key] of single) if (await isThere(tables.get(kind, key))) return true;
+  for (const [kind, range] of [...withHead(sessionId), ...afterHead(sessionId)]) {
+    if (await isThere(tables.keys(kind, range, 1).then(([first]) => first))) return true;
+  }
   return false;
 }
 
-function isThere(tables: Tables, kind: Kind, key: string): Promise<boolean> {
-  return tables.get(kind, key).then(
-    (bytes) => bytes !== undefined,
-    (error: unknown) => {
-      if (isCorruption(error)) return true;
-      throw error;
-    },
-  );
-}
-
-function holds(tables: Tables, [kind, range]: Place): Promise<boolean> {
-  return tables.keys(kind, range, 1).then(
-    (found) => found.length > 0,
-    (error: unknown) => {
-      if (isCorruption(error)) return true;
-      throw error;
-    },
-  );
+/** What cannot be read is there. */
+async function isThere(found: Promise<unknown>): Promise<boolean> {
+  try {
+    return (await found) !== undefined;
+  } catch (error) {
+    if (isCorruption(error)) return true;
+    throw error;
+  }
 }

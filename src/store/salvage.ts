@@ -4,7 +4,7 @@
  */
 import { isCorruption } from './database.js';
 import type { Kind, Range } from './keys.js';
-import type { Entry, Tables } from './tables.js';
+import type { Entry, Snapshot, Tables } from './tables.js';
 
 /**
  * Everything of a range that can be read. LevelDB ends a scan at the first block it cannot read: then from there one
@@ -40,6 +40,8 @@ export async function* readable(
   }
 }
 
+const PAGE_BYTES = 1 << 20;
+
 /** Some entries in the order of their keys, and where the next ones begin; null at the end. */
 export interface Page {
   readonly entries: readonly Entry[];
@@ -47,25 +49,29 @@ export interface Page {
 }
 
 /**
- * At most `size` entries from a key on. A page holds nothing open, so that whoever reads page by page can take their
+ * At most `size` entries, or about a megabyte, from a key on. A page holds nothing open, so that whoever reads page by page can take their
  * time and outlives a reopening. Blocks that LevelDB cannot read are passed over, as `readable` does.
  */
 export async function pageInOrder(tables: Tables, kind: Kind, from: string, size: number): Promise<Page> {
   const entries: Entry[] = [];
+  let bytes = 0;
   let range: Partial<Range> = { gte: from };
   for (const chunk of [size, 1]) {
     try {
       for await (const entry of tables.scan(kind, range, { chunk })) {
         entries.push(entry);
+        bytes += entry[1].length;
         range = behind(entry[0], {});
-        if (entries.length === size) return { entries, next: range.gte ?? null };
+        if (entries.length === size || bytes >= PAGE_BYTES) return { entries, next: range.gte ?? null };
       }
       return { entries, next: null };
     } catch (error) {
       if (!isCorruption(error)) throw error;
     }
   }
-  return { entries, next: await firstFromTheEnd(tables, kind, range) };
+  const next = await firstFromTheEnd(tables, kind, range);
+  // A page that begins where this one did would do so for ever.
+  return { entries, next: next === from ? null : next };
 }
 
 /** The first key of the range that a scan from its end comes to. */
@@ -83,9 +89,14 @@ async function firstFromTheEnd(tables: Tables, kind: Kind, range: Partial<Range>
 const behind = (key: string, range: Partial<Range>): Partial<Range> => ({ ...range, gte: `${key}\u0000` });
 
 /** undefined also for bytes that LevelDB itself cannot read: of these there is nothing to keep. */
-export async function bytesOf(tables: Tables, kind: Kind, key: string): Promise<Buffer | undefined> {
+export async function bytesOf(
+  tables: Tables,
+  kind: Kind,
+  key: string,
+  snapshot?: Snapshot,
+): Promise<Buffer | undefined> {
   try {
-    return await tables.get(kind, key);
+    return await tables.get(kind, key, snapshot);
   } catch (error) {
     if (isCorruption(error)) return undefined;
     throw error;

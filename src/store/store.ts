@@ -3,6 +3,7 @@
  * Must not know what the database is made of: a folder and a memory differ in their backing only.
  */
 import { messageOf } from '../core/errors.js';
+import { checkId } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Commit, Lease, SessionRecords, TurnStore } from '../core/ports.js';
 import type {
@@ -129,6 +130,7 @@ export class LevelTurnStore implements TurnStore {
 
   async remove(sessionId: string): Promise<void> {
     this.#checkOpen();
+    checkId(sessionId, 'sessionId');
     await this.#queue.submit(new RemoveJob(sessionId, this.#sessions));
   }
 

@@ -9,7 +9,7 @@ import * as keys from '../../src/store/keys.js';
 import { KINDS, type Kind } from '../../src/store/keys.js';
 import { encodeRecord } from '../../src/store/records.js';
 import type { LevelTurnStore } from '../../src/store/store.js';
-import { del, put, type Tables } from '../../src/store/tables.js';
+import { del, put } from '../../src/store/tables.js';
 import { bundle } from './bundle.js';
 import {
   appended,
@@ -24,7 +24,7 @@ import {
   textsOf,
   turnOf,
 } from './fixtures.js';
-import { inWorld, makeWorld, temporaryFolder, WORLDS, type World } from './world.js';
+import { everything, inWorld, makeWorld, temporaryFolder, WORLDS, type World } from './world.js';
 
 const damage = (record: string) => ({
   code: 'TURN_DAMAGED',
@@ -50,18 +50,6 @@ async function fill(store: LevelTurnStore): Promise<Commit> {
   await store.commit(commit);
   await store.commit(appended(undefined, 'healthy', ['x']));
   return commit;
-}
-
-interface Stored {
-  readonly kind: Kind;
-  readonly key: string;
-  readonly bytes: Buffer;
-}
-
-async function everything(tables: Tables): Promise<Stored[]> {
-  const found: Stored[] = [];
-  for (const kind of KINDS) for await (const [key, bytes] of tables.scan(kind)) found.push({ kind, key, bytes });
-  return found;
 }
 
 /** What a start-up and another session do. */

@@ -21,6 +21,7 @@ export function headOf(sessionId: string, changes: Partial<Head> = {}): Head {
     ended: null,
     context: null,
     limits: {},
+    answer: null,
     startedAt: 1000,
     activeMs: 0,
     lastProgressAt: 1000,
@@ -161,6 +162,7 @@ export function inputOf(sessionId: string, seq: number): InboxRecord {
     context: null,
     acceptedAt: 1,
     limits: {},
+    answer: null,
     routeKey: sessionId,
   };
 }

@@ -1,7 +1,7 @@
 // Keys: different things never share one, and the order of keys is the order of what they name.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callIdOf, turnIdOf } from '../../src/core/ids.js';
+import { callIdOf, encodeId, turnIdOf } from '../../src/core/ids.js';
 import * as keys from '../../src/store/keys.js';
 
 const id = fc.oneof(
@@ -68,6 +68,47 @@ describe('keys', () => {
     );
   });
 
+  it('find the calls, outcomes and seen input of one session and of no other, however alike their ids are', () => {
+    // Ids that are one another's beginning, plain and as they are once encoded, and once more.
+    const alike = fc
+      .tuple(id, fc.constantFrom('', '.', '.b', '%2E', '%2Eb', '%252E', '%', '!', '0', '\u0000', '~'), fc.boolean())
+      .map(([base, more, encoded]) => [base, encoded ? encodeId(`${base}${more}`) : `${base}${more}`] as const);
+    fc.assert(
+      fc.property(fc.oneof(alike, fc.tuple(id, id)), id, fc.nat(300), ([a, b], message, n) => {
+        fc.pre(a !== b);
+        for (const [own, other] of [
+          [a, b],
+          [b, a],
+        ] as const) {
+          const turn = turnIdOf(own, 'u-_0');
+          const call = keys.callKey(callIdOf(turn, n, n));
+          expect(within(call, keys.callsOfSession(own))).toBe(true);
+          expect(within(call, keys.callsOfSession(other))).toBe(false);
+          expect(within(keys.outcomeKey(turn), keys.outcomesOfSession(own))).toBe(true);
+          expect(within(keys.outcomeKey(turn), keys.outcomesOfSession(other))).toBe(false);
+          expect(within(keys.seenKey(own, message), keys.seenOfSession(own))).toBe(true);
+          expect(within(keys.seenKey(own, message), keys.seenOfSession(other))).toBe(false);
+          expect(keys.sessionOfDotted(turn)).toBe(own);
+          expect(keys.sessionOfDotted(callIdOf(turn, n, n))).toBe(own);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('tell the garbage record of a whole session from those of its epochs', () => {
+    fc.assert(
+      fc.property(id, id, fc.nat(1e9), (a, b, epoch) => {
+        expect(keys.sessionOfRemoval(keys.removalKey(a))).toBe(a);
+        expect(keys.epochOfGarbage(keys.removalKey(a))).toBeUndefined();
+        expect(keys.sessionOfRemoval(keys.garbageKey(a, epoch))).toBeUndefined();
+        expect(within(keys.garbageKey(a, epoch), keys.garbageOfEpochs(a))).toBe(true);
+        expect(within(keys.removalKey(b), keys.garbageOfEpochs(a))).toBe(false);
+        expect(within(keys.garbageKey(b, epoch), keys.garbageOfEpochs(a))).toBe(a === b);
+      }),
+    );
+  });
+
   it('sort by number', () => {
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(1e9), (a, b) => {
@@ -95,6 +136,8 @@ describe('keys', () => {
         expect(keys.sessionOfMarker(text)).toBeUndefined();
         expect(keys.sessionOfInbox(text)).toBeUndefined();
         expect(keys.epochOfGarbage(text)).toBeUndefined();
+        expect(keys.sessionOfRemoval(text)).toBeUndefined();
+        expect(() => keys.sessionOfDotted(text)).not.toThrow();
       }),
     );
   });

@@ -7,7 +7,7 @@ import type { LevelTurnStore } from '../../src/store/store.js';
 import { appended, checkpointOf, commitAfter, compacted, rewritten, textsOf, turnOf } from './fixtures.js';
 import { expectMarkersAgree, expectNoGarbage, inWorld, WORLDS, type World } from './world.js';
 
-type Change = 'append' | 'rewrite' | 'compact' | 'start' | 'end' | 'outcomeDue' | 'outcomeTaken';
+type Change = 'remove' | 'append' | 'rewrite' | 'compact' | 'start' | 'end' | 'outcomeDue' | 'outcomeTaken';
 interface Edit {
   readonly session: string;
   readonly change: Change;
@@ -32,6 +32,7 @@ const edit = fc.record<Edit>({
     'end',
     'outcomeDue',
     'outcomeTaken',
+    'remove',
   ),
   // More than 500 do not fit into one batch and are staged.
   size: fc.oneof({ weight: 5, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.integer({ min: 498, max: 1100 }) }),
@@ -44,8 +45,12 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
 
 let written = 0;
 
-/** Makes the commit of an edit and moves the model on. */
-function apply(model: Map<string, Session>, { session: id, change, size }: Edit): Commit {
+/** Moves the model on; what the store has to do is told, so that all of it can be asked for at the same time. */
+function apply(model: Map<string, Session>, { session: id, change, size }: Edit): (store: LevelTurnStore) => unknown {
+  if (change === 'remove') {
+    model.set(id, { head: undefined, texts: [], archive: [] });
+    return (store) => store.remove(id);
+  }
   const session = model.get(id) ?? { head: undefined, texts: [], archive: [] };
   model.set(id, session);
   const texts = Array.from({ length: size }, () => `${++written}`);
@@ -55,10 +60,10 @@ function apply(model: Map<string, Session>, { session: id, change, size }: Edit)
   if (change === 'compact') session.archive = [...session.archive, ...session.texts];
   if (change === 'rewrite' || change === 'compact') session.texts = texts;
   session.head = commit.head;
-  return { ...commit, checkpoint: checkpointOf(commit.head) };
+  return (store) => store.commit({ ...commit, checkpoint: checkpointOf(commit.head) });
 }
 
-function commitOf(session: Session, id: string, change: Change, texts: readonly string[]): Commit {
+function commitOf(session: Session, id: string, change: Exclude<Change, 'remove'>, texts: readonly string[]): Commit {
   const { head } = session;
   switch (change) {
     case 'append':
@@ -84,9 +89,14 @@ async function expectModel(store: LevelTurnStore, model: Map<string, Session>): 
     expect(textsOf(await store.archive(id))).toEqual(archive);
     expect(records?.head).toEqual(head);
     expect(textsOf(records?.messages ?? [])).toEqual(texts);
-    expect(records?.messages.map(({ meta }) => meta.id)).toEqual(texts.map((_, i) => String(i)));
-    expect(records?.checkpoint).toEqual(head === undefined ? null : checkpointOf(head));
+    expect((records?.messages ?? []).map(({ meta }) => meta.id)).toEqual(texts.map((_, i) => String(i)));
+    expect(records?.checkpoint ?? null).toEqual(head === undefined ? null : checkpointOf(head));
   }
+  const listed: Head[] = [];
+  for await (const head of store.sessions('agent')) listed.push(head);
+  const heads = [...model.values()].flatMap(({ head }) => (head === undefined ? [] : [head]));
+  const byId = (a: Head, b: Head) => (a.sessionId < b.sessionId ? -1 : 1);
+  expect(listed.sort(byId)).toEqual(heads.sort(byId));
   const due = [...model].filter(([, { head }]) => head?.inProgress || (head?.outcomesDue.length ?? 0) > 0);
   const markers = await store.markers('agent');
   expect(markers.map(({ sessionId }) => sessionId).sort()).toEqual(due.map(([id]) => id).sort());
@@ -97,8 +107,8 @@ async function play(world: World, steps: readonly Step[]): Promise<void> {
   let store = await world.open();
   for (const action of steps) {
     if (typeof action === 'object') {
-      const commits = action.edits.map((one) => apply(model, one));
-      await Promise.all(commits.map((commit) => store.commit(commit)));
+      const edits = action.edits.map((one) => apply(model, one));
+      await Promise.all(edits.map((edit) => edit(store)));
       await expectMarkersAgree(world);
       continue;
     }

@@ -7,6 +7,7 @@ import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { expect } from 'vitest';
 import type { Head } from '../../src/core/records.js';
+import { KINDS, type Kind } from '../../src/store/keys.js';
 import { decodeRecord } from '../../src/store/records.js';
 import { LevelTurnStore } from '../../src/store/store.js';
 import { type Level as Handle, Tables } from '../../src/store/tables.js';
@@ -65,9 +66,20 @@ export abstract class World {
     handle.sublevel = (kind, options) => {
       const table = sublevel(kind, options);
       const [get, iterator] = [table.get.bind(table), table.iterator.bind(table)];
+      const listed = table.keys.bind(table);
       table.get = async (key, how) => {
         if (this.unreadable(kind, key)) throw corruption();
         return get(key, how);
+      };
+      table.keys = (how) => {
+        const found = listed(how);
+        const all = found.all.bind(found);
+        found.all = async () => {
+          const some = await all();
+          if (some.some((key) => this.unreadable(kind, key))) throw corruption();
+          return some;
+        };
+        return found;
       };
       table.iterator = (how) => {
         const entries = iterator(how);
@@ -142,6 +154,19 @@ export async function inWorld(name: WorldName, run: (world: World) => Promise<vo
   } finally {
     await world.dispose();
   }
+}
+
+export interface Stored {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly bytes: Buffer;
+}
+
+/** Every record as it lies there. */
+export async function everything(tables: Tables): Promise<Stored[]> {
+  const found: Stored[] = [];
+  for (const kind of KINDS) for await (const [key, bytes] of tables.scan(kind)) found.push({ kind, key, bytes });
+  return found;
 }
 
 /** I2, read from one snapshot: a marker for each head that is in progress or has an outcome due, and no other. */
