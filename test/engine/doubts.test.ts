@@ -228,3 +228,38 @@ it('siblings of a call in doubt that have not started wait until it is settled',
   await within(turn.outcome);
   expect(world.runsOf('later')).toHaveLength(1);
 });
+
+it('a settlement names turn and call: a call of another turn or session is not settled by it', async () => {
+  const world = createWorld();
+  await crashed(world);
+  const engine = world.boot({ tools: toolsWith({}) });
+  const turnId = only((await engine.recover()).parked);
+  await until(async () => (await world.head()).waiting !== null, 'the turn is parked');
+  const { callId } = only(await engine.reviews());
+  const other = await engine.startTurn({ ...hello, sessionId: 't' });
+  await within(other.outcome);
+  await expect(
+    engine.settleCall(other.turnId, callId, { outcome: 'succeeded', output: 1, by: 'mallory' }),
+  ).rejects.toMatchObject({ code: 'TURN_CALL_NOT_IN_DOUBT' });
+  expect(await world.store.call(callId)).toMatchObject({ state: 'inDoubt', turnId });
+  expect(await engine.reviews()).toHaveLength(1);
+});
+
+it('a settlement while the route of the turn is busy is not lost', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const engine = world.boot({ tools: { send: act(() => never(), { timeoutMs: 1_000 }) } });
+  const turn = await engine.startTurn({ ...hello, routeKey: 'shared' });
+  await until(() => world.runs.length === 1, 'it runs');
+  await world.advance(1_000);
+  await within(turn.rest);
+  const answer = gate<string>();
+  world.says(() => answer.opened);
+  await engine.startTurn({ ...hello, sessionId: 't', routeKey: 'shared' });
+  await until(() => world.requests.length === 2, 'the route is busy');
+  const { callId } = only(await engine.reviews());
+  await engine.settleCall(turn.turnId, callId, { outcome: 'succeeded', output: 'ok', by: 'ann' });
+  expect(await world.store.call(callId)).toMatchObject({ state: 'succeeded' });
+  answer.open('free');
+  expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+});

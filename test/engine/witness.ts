@@ -3,8 +3,6 @@
 import type { Commit, TurnStore } from '../../src/core/ports.js';
 import type { ModelRequest, TurnEvent } from '../../src/index.js';
 
-const AGENT = 'agent';
-
 export class Witness {
   readonly violations: string[] = [];
   private readonly store: TurnStore;
@@ -23,7 +21,7 @@ export class Witness {
   async afterCommit({ head, transcript }: Commit): Promise<void> {
     const session = await this.store.load(head.sessionId);
     if (session?.head.revision !== head.revision) return;
-    const marked = (await this.store.markers(AGENT)).some((marker) => marker.sessionId === head.sessionId);
+    const marked = (await this.store.markers(head.agent)).some((marker) => marker.sessionId === head.sessionId);
     if (marked !== (head.inProgress || head.outcomesDue.length > 0)) {
       this.found(`I2: revision ${head.revision} of ${head.sessionId} ${marked ? 'has a' : 'lacks its'} marker`);
     }

@@ -1,0 +1,72 @@
+// Bytes that cannot be read: the service starts, one turn is given up with an event, the others go on (I12, case C19).
+import { expect, it } from 'vitest';
+import { TurnError } from '../../src/index.js';
+import { until, within } from './waiting.js';
+import { createWorld, hello, only, type World } from './world.js';
+
+const damaged = (what: string): Promise<never> => Promise.reject(new TurnError('TURN_DAMAGED', `${what} is damaged`));
+
+/** Two interrupted turns; the records of session `a` are about to be found damaged. */
+async function two(): Promise<World> {
+  const world = createWorld();
+  world.says({ hang: true }, { hang: true });
+  const engine = world.boot();
+  for (const sessionId of ['a', 'b']) await engine.startTurn({ ...hello, sessionId });
+  await until(() => world.requests.length === 2, 'both are asked');
+  await world.crash();
+  return world;
+}
+
+it('a turn with damaged records is abandoned with an event, and the other one goes on (I12)', async () => {
+  const world = await two();
+  const engine = world.boot();
+  const { store } = world.process;
+  const { load } = store;
+  store.load = (sessionId) => (sessionId === 'a' ? damaged('a message') : load(sessionId));
+  const report = await engine.recover();
+  expect(report.abandoned).toMatchObject([{ gate: 'checkpoint', reason: 'a message is damaged' }]);
+  expect(await within(only(report.resumed).outcome)).toMatchObject({ status: 'completed' });
+  expect(await world.head('a')).toMatchObject({ inProgress: false, ended: { kind: 'abandoned', gate: 'checkpoint' } });
+});
+
+it('a session whose head is damaged is taken out of the way with an event, and the other one goes on (I12)', async () => {
+  const world = await two();
+  const engine = world.boot();
+  const { store } = world.process;
+  const { head, quarantine } = store;
+  const aside: string[] = [];
+  store.head = (sessionId) => (sessionId === 'a' && aside.length === 0 ? damaged('the head') : head(sessionId));
+  store.quarantine = (sessionId, reason) => {
+    aside.push(sessionId);
+    return quarantine(sessionId, reason);
+  };
+  const report = await engine.recover();
+  expect(aside).toEqual(['a']);
+  expect(world.eventsOf('interrupted_turn_abandoned')).toMatchObject([{ sessionId: 'a', gate: 'head' }]);
+  expect(await within(only(report.resumed).outcome)).toMatchObject({ status: 'completed' });
+});
+
+it('a session whose head is damaged does not keep the others from being listed', async () => {
+  const world = await two();
+  const engine = world.boot();
+  const { store } = world.process;
+  const { head } = store;
+  store.head = (sessionId) => (sessionId === 'a' ? damaged('the head') : head(sessionId));
+  expect(await engine.interrupted()).toMatchObject([{ sessionId: 'b' }]);
+});
+
+it('input to a turn with damaged records starts anew, with what can be read or from the beginning', async () => {
+  const world = await two();
+  const engine = world.boot();
+  const { store } = world.process;
+  const { load } = store;
+  let once = true;
+  store.load = (sessionId) => {
+    if (sessionId !== 'a' || !once) return load(sessionId);
+    once = false;
+    return damaged('the checkpoint');
+  };
+  const sent = await engine.sendMessage({ ...hello, sessionId: 'a', input: 'again' });
+  expect(sent.accepted).toBe('started');
+  expect(await within(sent.turn.outcome)).toMatchObject({ status: 'completed' });
+});

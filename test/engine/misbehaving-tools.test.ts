@@ -1,0 +1,116 @@
+// Tools that throw, hang or return nonsense: their call has a result, and nothing else breaks (case C25).
+import { expect, it } from 'vitest';
+import type { Tool } from '../../src/index.js';
+import { within } from './waiting.js';
+import { act, calls, createWorld, hello, look, type World } from './world.js';
+
+const outputs = async (world: World) =>
+  (await world.messages()).flatMap(({ message }) =>
+    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : null)) : [],
+  );
+
+const cycle: { self?: unknown } = {};
+cycle.self = cycle;
+const returned: readonly (readonly [string, () => unknown, unknown])[] = [
+  ['nothing', () => undefined, { type: 'json', value: null }],
+  ['false', () => false, { type: 'json', value: false }],
+  ['zero', () => 0, { type: 'json', value: 0 }],
+  ['an empty text', () => '', { type: 'text', value: '' }],
+  ['a text with half a character', () => 'a\ud800', { type: 'text', value: 'a\ufffd' }],
+  ['an output of its own', () => ({ type: 'error-text', value: 'no' }), { type: 'error-text', value: 'no' }],
+  ['a cycle', () => cycle, { type: 'error-text', value: expect.stringContaining('The call succeeded') }],
+  ['a bigint', () => ({ n: 1n }), { type: 'error-text', value: expect.stringContaining('output.n is a bigint') }],
+  ['a date', () => new Date(0), { type: 'error-text', value: expect.stringContaining('The call succeeded') }],
+  ['a map', () => new Map(), { type: 'error-text', value: expect.stringContaining('The call succeeded') }],
+  ['a rejection of null', () => Promise.reject(null), { type: 'error-text', value: expect.stringContaining('null') }],
+  ['a thrown text', () => Promise.reject('bad \ud800'), { type: 'error-text', value: 'bad \ufffd' }],
+  [
+    'an error that cannot be read',
+    () =>
+      Promise.reject({
+        toString: () => {
+          throw new Error('x');
+        },
+      }),
+    { type: 'error-text', value: expect.any(String) },
+  ],
+];
+
+it('whatever a tool returns or throws is a result that can be stored (case C25)', async () => {
+  const world = createWorld();
+  world.says(calls(...returned.map((_, n) => `t${n}`)));
+  const tools = Object.fromEntries(returned.map(([, give], n) => [`t${n}`, look(give as never)]));
+  await within((await world.boot({ tools }).startTurn(hello)).outcome);
+  const results = await outputs(world);
+  for (const [n, [what, , output]] of returned.entries()) expect(results[n], what).toEqual(output);
+});
+
+it('a modelOutput that throws does not undo the success of its call', async () => {
+  const world = createWorld();
+  world.says(calls('send'));
+  const send = act(() => 'sent', {
+    modelOutput: () => {
+      throw new Error('no template');
+    },
+  });
+  await within((await world.boot({ tools: { send } }).startTurn(hello)).outcome);
+  expect(await world.calls()).toMatchObject([
+    { state: 'succeeded', output: { value: expect.stringContaining('no template') } },
+  ]);
+});
+
+const preparing: readonly (readonly [string, Partial<Tool>])[] = [
+  [
+    'effect throws',
+    {
+      effect: () => {
+        throw new Error('boom');
+      },
+    },
+  ],
+  ['effect gives nonsense', { effect: () => 'maybe' as never }],
+  [
+    'idempotencyKey throws',
+    {
+      idempotencyKey: () => {
+        throw new Error('boom');
+      },
+    },
+  ],
+  ['idempotencyKey gives a number', { idempotencyKey: () => 7 as never }],
+  ['idempotencyKey gives half a character', { idempotencyKey: () => 'k\ud800' }],
+  [
+    'exclusive throws',
+    {
+      exclusive: () => {
+        throw new Error('boom');
+      },
+    },
+  ],
+  ['exclusive gives nothing', { exclusive: () => undefined as never }],
+  ['exclusive gives half a character', { exclusive: () => 'x\ud800' }],
+  [
+    'timeoutMs throws',
+    {
+      timeoutMs: () => {
+        throw new Error('boom');
+      },
+    },
+  ],
+  ['timeoutMs gives nonsense', { timeoutMs: () => 'soon' as never }],
+  ['approval gives nonsense', { approval: () => 'perhaps' as never }],
+  ['approval gives null', { approval: () => null as never }],
+];
+
+for (const [what, more] of preparing) {
+  it(`a tool whose ${what} takes only its call along: its sibling runs and the turn completes`, async () => {
+    const world = createWorld();
+    world.says(calls('odd', 'good'), 'done');
+    const engine = world.boot({ tools: { odd: act(() => 'odd ran', more as never), good: act(() => 'ok') } });
+    const turn = await engine.startTurn(hello);
+    expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'done' });
+    const results = await outputs(world);
+    expect(results).toHaveLength(2);
+    expect(results[1]).toEqual({ type: 'text', value: 'ok' });
+  });
+}
