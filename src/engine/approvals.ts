@@ -71,7 +71,7 @@ export class Approvals {
     const { store } = this.roster;
     const running = this.roster.driverOf(sessionId);
     if (running !== undefined) return running.decisions;
-    const ids = (await store.head(sessionId))?.waiting?.approvals ?? [];
+    const ids = (await this.roster.head(sessionId))?.waiting?.approvals ?? [];
     const calls = await Promise.all(ids.map((id) => store.call(id)));
     return calls.filter((call) => call !== undefined);
   }
@@ -89,7 +89,7 @@ export class Approvals {
     if (direct !== undefined) return this.told(direct, sessionId, turnId, id, decision);
     const call = await store.call(id);
     if (call === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no call "${id}" to decide about`);
-    const head = await store.head(sessionId);
+    const head = await this.roster.head(sessionId);
     const result = decidable(call, settings.clock.now());
     if (result !== 'applied') return result;
     if (head?.turnId !== turnId || !head.inProgress) return 'alreadyDecided';

@@ -68,7 +68,7 @@ export class Delivery {
       const driver = roster.driverOf(sessionId);
       const change = (head: Head) => ({ patch: { outcomesDue: without(head.outcomesDue) }, parts: {} });
       if (await driver?.amend(change)) return;
-      const head = await roster.store.head(sessionId);
+      const head = await roster.head(sessionId);
       if (head === undefined || !head.outcomesDue.includes(turnId)) return;
       const writer = new HeadWriter(roster.store, roster.settings.clock, head);
       await writer.write(writer.next({ outcomesDue: without(head.outcomesDue) }, {}, null));

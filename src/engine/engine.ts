@@ -86,7 +86,7 @@ class Engine implements TurnEngine {
 
   async session(sessionId: string): Promise<Session | undefined> {
     checkId(sessionId, 'sessionId');
-    const head = await this.roster.store.head(sessionId);
+    const head = await this.roster.head(sessionId);
     if (head === undefined) return undefined;
     const { sessionUsage: usage, inProgress, turnId, phase } = head;
     const { store } = this.roster;
@@ -118,7 +118,7 @@ class Engine implements TurnEngine {
   async interrupted(): Promise<readonly InterruptedTurn[]> {
     const found: InterruptedTurn[] = [];
     for (const { sessionId } of await this.roster.store.markers(this.roster.settings.agent)) {
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head === undefined || !head.inProgress || this.roster.driverOf(sessionId) !== undefined) continue;
       const { turnId, phase, attempts, lastProgressAt, waiting } = head;
       found.push({
@@ -184,11 +184,11 @@ class Engine implements TurnEngine {
   }
 
   exportSession(sessionId: string): AsyncIterable<string> {
-    return this.housekeeping.export(sessionId);
+    return this.housekeeping.exportSession(sessionId);
   }
 
   importSession(sessionId: string, messages: readonly Message[]): Promise<void> {
-    return this.housekeeping.import(sessionId, messages);
+    return this.housekeeping.importSession(sessionId, messages);
   }
 
   close({ graceMs = CLOSE_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {

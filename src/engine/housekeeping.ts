@@ -4,7 +4,7 @@
  */
 import { TurnError } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
-import { checkJson } from '../core/json.js';
+import { checkMessages } from '../core/message-check.js';
 import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '../core/messages.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { repairTranscript } from '../core/transcript.js';
@@ -28,7 +28,7 @@ export class Housekeeping {
   async remove(sessionId: string): Promise<void> {
     checkId(sessionId, 'sessionId');
     await this.roster.sessions.run(sessionId, async () => {
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head === undefined) return;
       this.checkIdle(head);
       await this.roster.store.remove(sessionId);
@@ -47,7 +47,7 @@ export class Housekeeping {
     for await (const { sessionId } of store.sessions(settings.agent)) {
       if (doubtful.has(sessionId)) continue;
       const gone = await this.roster.sessions.run(sessionId, async () => {
-        const head = await store.head(sessionId);
+        const head = await this.roster.head(sessionId);
         if (head === undefined || this.isBusy(head) || lastMoment(head) > before) return false;
         await store.remove(sessionId);
         return true;
@@ -58,10 +58,10 @@ export class Housekeeping {
   }
 
   /** JSON lines: what the session is, then its messages, archived ones first. */
-  async *export(sessionId: string): AsyncGenerator<string> {
+  async *exportSession(sessionId: string): AsyncGenerator<string> {
     checkId(sessionId, 'sessionId');
     const { store } = this.roster;
-    const head = await store.head(sessionId);
+    const head = await this.roster.head(sessionId);
     if (head === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no session "${sessionId}"`);
     const { agent, context, sessionUsage: usage } = head;
     yield `${JSON.stringify({ type: 'session', sessionId, agent, context, usage })}\n`;
@@ -70,9 +70,9 @@ export class Housekeeping {
   }
 
   /** A history from elsewhere becomes a session of its own; calls without a result are given one (I10). */
-  async import(sessionId: string, messages: readonly Message[]): Promise<void> {
+  async importSession(sessionId: string, messages: readonly Message[]): Promise<void> {
     checkId(sessionId, 'sessionId');
-    checkMessages(messages);
+    checkMessages(messages, 'messages');
     const { store, settings } = this.roster;
     const list = repairTranscript(messages).map(
       (message): StoredMessage => ({
@@ -81,7 +81,7 @@ export class Housekeeping {
       }),
     );
     await this.roster.sessions.run(sessionId, async () => {
-      if ((await store.head(sessionId)) !== undefined) {
+      if ((await this.roster.head(sessionId)) !== undefined) {
         throw new TurnError('TURN_BUSY', `session "${sessionId}" exists; import into a new one or delete it first`);
       }
       const writer = new HeadWriter(store, settings.clock, newHead(sessionId, settings.agent, `session ${sessionId}`));
@@ -99,7 +99,7 @@ export class Housekeeping {
       const running = this.roster.driverOf(sessionId);
       const known = await running?.withdraw(messageId);
       if (known !== undefined) return known;
-      const head = await store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       const input = (await store.inbox(sessionId)).find((waiting) => waiting.messageId === messageId);
       if (head !== undefined && input !== undefined) return this.takeBack(head, input);
       if ((await store.seen(sessionId, messageId)) !== undefined) return 'alreadyJoined';
@@ -137,18 +137,3 @@ export class Housekeeping {
 }
 
 const lastMoment = (head: Head): number => Math.max(head.ended?.at ?? 0, head.lastProgressAt ?? 0, head.startedAt ?? 0);
-
-/** @throws {TypeError} names the message and what it has to be; nothing is written. */
-function checkMessages(messages: readonly Message[]): void {
-  if (!Array.isArray(messages)) throw new TypeError('messages must be an array of canonical messages.');
-  for (const [index, message] of messages.entries()) {
-    const at = `messages[${index}]`;
-    const given: unknown = message;
-    checkJson(given, at);
-    if (!Object.hasOwn(ORIGINS, message.role))
-      throw new TypeError(`${at}.role must be system, user, assistant or tool.`);
-    const valid = message.role === 'system' ? typeof message.content === 'string' : Array.isArray(message.content);
-    if (!valid)
-      throw new TypeError(`${at}.content must be ${message.role === 'system' ? 'a text' : 'an array of parts'}.`);
-  }
-}

@@ -6,6 +6,7 @@ import { INBOX_MESSAGES, type Limits, OUTCOMES_DUE, RECORD_BYTES } from '../../m
 import { TurnError } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
+import { checkUserParts } from '../core/message-check.js';
 import type { UserPart } from '../core/messages.js';
 import type { Lease } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
@@ -69,7 +70,7 @@ export class Intake {
     const checked = this.check(input);
     return this.roster.sessions.run(checked.sessionId, async () => {
       const { sessionId } = checked;
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       const busy = this.roster.driverOf(sessionId) !== undefined || head?.inProgress || (head?.waitingInput ?? 0) > 0;
       const known = await this.known(head, checked.record, checked.attended);
       if (known !== undefined) return known;
@@ -91,7 +92,7 @@ export class Intake {
   async startWaiting(sessionId: string): Promise<boolean> {
     return this.roster.sessions.run(sessionId, async () => {
       if (this.roster.closing || this.roster.driverOf(sessionId) !== undefined) return false;
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head === undefined || head.inProgress || head.waitingInput === 0) return false;
       const waiting = await this.roster.store.inbox(sessionId);
       const routeKey = waiting[0]?.routeKey ?? head.routeKey;
@@ -113,7 +114,7 @@ export class Intake {
     const { roster } = this;
     const { messageId } = record;
     if (roster.closing) throw closingError();
-    let head = await roster.store.head(sessionId);
+    let head = await roster.head(sessionId);
     const known = await this.known(head, record, attended);
     if (known !== undefined) return { accepted: 'duplicate', messageId, turn: known };
     if ((head?.waitingInput ?? 0) >= INBOX_MESSAGES) {
@@ -129,7 +130,7 @@ export class Intake {
     }
     if (driver === undefined && head?.inProgress === true && head.waiting === null) {
       driver = await this.recovery.resumeForInput(sessionId, attended);
-      head = await roster.store.head(sessionId);
+      head = await roster.head(sessionId);
     }
     if (driver !== undefined) {
       const joining = { ...record, turnId: driver.turnId };
@@ -137,7 +138,7 @@ export class Intake {
         if (attended) roster.notePresence(record);
         return { accepted: 'queued', messageId, turn: driver.handle };
       }
-      head = await roster.store.head(sessionId);
+      head = await roster.head(sessionId);
     }
     if (head?.inProgress === true) return this.queue(checked, head, head.turnId as string);
     const lease = await roster.store.acquire(record.routeKey);
@@ -198,12 +199,7 @@ export class Intake {
   /** The turn a message id belongs to already. */
   private async known(head: Head | undefined, record: InboxRecord, attended: boolean): Promise<Turn | undefined> {
     if (head === undefined) return undefined;
-    const { settings, store, handles } = this.roster;
-    if (head.agent !== settings.agent) {
-      throw new TypeError(
-        `sessionId: session "${head.sessionId}" belongs to agent "${head.agent}", this engine is "${settings.agent}".`,
-      );
-    }
+    const { store, handles } = this.roster;
     const seen = await store.seen(head.sessionId, record.messageId);
     if (seen !== undefined) return this.turnNow(head.sessionId, seen.turnId, attended);
     const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
@@ -215,14 +211,14 @@ export class Intake {
   private async turnNow(sessionId: string, turnId: string, attended: boolean): Promise<Turn> {
     const { store, handles } = this.roster;
     let running = this.roster.driverOf(sessionId);
-    const before = await store.head(sessionId);
+    const before = await this.roster.head(sessionId);
     // Interrupted, and somebody asks for it again: as with any input, it goes on if the gates let it.
     if (running === undefined && before?.turnId === turnId && before.inProgress && before.waiting === null) {
       running = await this.recovery.resumeForInput(sessionId, attended);
     }
     if (running?.turnId === turnId) return running.handle;
     const outcome = await store.outcome(turnId);
-    const head = await store.head(sessionId);
+    const head = await this.roster.head(sessionId);
     const rests = head?.inProgress === true && head.turnId === turnId;
     return outcome === undefined || rests ? handles.of(turnId) : handles.ended(turnId, fromRecord(outcome));
   }
@@ -252,7 +248,7 @@ export class Intake {
       content: contentOf(input.input),
       context,
       acceptedAt: settings.clock.now(),
-      limits: checkLimits(input.limits ?? {}, 'limits'),
+      limits: checkLimits(input.limits === undefined ? {} : input.limits, 'limits'),
       answer: input.answer ?? null,
       routeKey: input.routeKey ?? `session ${input.sessionId}`,
     };
@@ -274,12 +270,7 @@ function contentOf(input: Input['input']): readonly UserPart[] {
   if (!Array.isArray(input) || input.length === 0) {
     throw new TypeError('input must be a text or a non-empty array of user parts.');
   }
-  checkJson(input, 'input');
-  for (const [index, part] of input.entries()) {
-    if (!['text', 'file', 'custom'].includes(part.type)) {
-      throw new TypeError(`input[${index}].type must be 'text', 'file' or 'custom', not ${JSON.stringify(part.type)}.`);
-    }
-  }
+  checkUserParts(input, 'input');
   return input;
 }
 

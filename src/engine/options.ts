@@ -158,6 +158,7 @@ function checkSchema(schema: Schema | undefined, field: string): void {
  * @throws {TypeError} names the limit, its unit and its range.
  */
 export function checkLimits(given: Partial<Limits>, field: string): { readonly [name in LimitName]?: number } {
+  if (typeof given !== 'object' || given === null) throw new TypeError(`${field} must be an object of limits.`);
   const checked: { [name in LimitName]?: number } = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;

@@ -37,7 +37,7 @@ export class People {
     return this.roster.sessions.run(sessionId, async () => {
       const driver = this.roster.driverOf(sessionId);
       if (driver?.turnId === turnId) await driver.cancel(reason, options.keepPartialText === true);
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head?.turnId === turnId && head.inProgress) await this.cancelResting(head, reason);
       const outcome = await this.roster.store.outcome(turnId);
       if (outcome === undefined) throw notFound(turnId);
@@ -88,7 +88,7 @@ export class People {
     const reason = checkReason(why);
     if (reason === undefined) throw new TypeError('abandonTurn needs a reason: people will read it.');
     await this.roster.sessions.run(sessionId, async () => {
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head?.turnId !== turnId || !head.inProgress) throw notFound(turnId);
       if (this.roster.driverOf(sessionId) !== undefined) {
         throw new TurnError('TURN_BUSY', `turn "${turnId}" is running; cancel it instead`);
@@ -110,7 +110,7 @@ export class People {
       if (driver?.turnId === turnId) return driver.settle(callId, outcome, by.dispatch);
       const call = await this.roster.store.call(callId);
       if (call?.state !== 'inDoubt' || (by.dispatch !== undefined && call.dispatch !== by.dispatch)) return false;
-      const head = await this.roster.store.head(sessionId);
+      const head = await this.roster.head(sessionId);
       if (head?.turnId === turnId && head.inProgress) return this.settleParked(head, callId, outcome, by);
       return this.settleEnded(head as Head, call, outcome);
     });
@@ -148,7 +148,7 @@ export class People {
     const parts = { calls: { put: [settled], remove: [] }, reviews: { put: [], remove: [call.callId] } };
     // Another turn of the session may run: then this takes its place among the commits of that one.
     if (await this.roster.driverOf(head.sessionId)?.amend(() => ({ patch: {}, parts }))) return true;
-    const now = (await store.head(head.sessionId)) as Head;
+    const now = (await this.roster.head(head.sessionId)) as Head;
     const writer = new HeadWriter(store, settings.clock, now);
     const patch = now.turnId === call.turnId ? { settled: now.settled + 1 } : {};
     await writer.write(writer.next(patch, parts, null));

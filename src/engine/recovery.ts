@@ -109,7 +109,7 @@ export class Recovery {
 
   private async readHead(sessionId: string, turnId: string): Promise<Head | undefined> {
     try {
-      return await this.roster.store.head(sessionId);
+      return await this.roster.head(sessionId);
     } catch (thrown) {
       if (!(thrown instanceof TurnError) || thrown.code !== 'TURN_DAMAGED') throw thrown;
       // Its bytes are kept aside; at the next start nothing is left to stumble over (I12).

@@ -61,6 +61,15 @@ export class Roster implements DriverHost {
     this.handles = handles;
   }
 
+  /** @throws {TypeError} for a session of another agent: an engine touches only its own. */
+  async head(sessionId: string): Promise<Head | undefined> {
+    const head = await this.store.head(sessionId);
+    if (head === undefined || head.agent === this.settings.agent) return head;
+    throw new TypeError(
+      `sessionId: session "${sessionId}" belongs to agent "${head.agent}", this engine is "${this.settings.agent}".`,
+    );
+  }
+
   driverOf(sessionId: string): RunningTurn | undefined {
     return this.drivers.get(sessionId);
   }

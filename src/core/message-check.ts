@@ -1,0 +1,108 @@
+/**
+ * Owns the check of messages that come from outside: every part is one of the canonical kinds, with its fields.
+ * Must not know where they come from. What is wrong is told with its path, before anything is written.
+ */
+import { checkJson } from './json.js';
+import type { Message, UserPart } from './messages.js';
+
+type Fields = { readonly [name: string]: unknown };
+type Check = (value: unknown, path: string) => void;
+
+const fail = (path: string, must: string): never => {
+  throw new TypeError(`${path} must be ${must}.`);
+};
+const text: Check = (value, path) => {
+  if (typeof value !== 'string') fail(path, 'a text');
+};
+const flag: Check = (value, path) => {
+  if (typeof value !== 'boolean') fail(path, 'true or false');
+};
+const present: Check = (value, path) => {
+  if (value === undefined) fail(path, 'given');
+};
+const kind: Check = (value, path) => {
+  if (typeof value !== 'string' || !/^[^.]+\../.test(value)) fail(path, '"<provider>.<block>"');
+};
+const fileData: Check = (value, path) => {
+  const fields: Readonly<Record<string, string>> = { data: 'data', url: 'url', text: 'text', reference: 'reference' };
+  const data = recordAt(value, path);
+  const field = typeof data.type === 'string' ? fields[data.type] : undefined;
+  if (field === undefined) fail(`${path}.type`, "'data', 'url', 'text' or 'reference'");
+  else if (field === 'reference') recordAt(data[field], `${path}.${field}`);
+  else text(data[field], `${path}.${field}`);
+};
+const output: Check = (value, path) => {
+  const { type, value: content } = recordAt(value, path);
+  const types = ['text', 'error-text', 'json', 'error-json', 'execution-denied', 'content'];
+  if (!types.includes(type as string)) fail(`${path}.type`, types.join(', '));
+  else if (type === 'text' || type === 'error-text') text(content, `${path}.value`);
+  else if (type === 'content' && !Array.isArray(content)) fail(`${path}.value`, 'an array of parts');
+  else if (type !== 'execution-denied') present(content, `${path}.value`);
+};
+
+/** The fields each kind of part has to have. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  text: { text },
+  file: { mediaType: text, data: fileData },
+  reasoning: { text },
+  'reasoning-file': { mediaType: text, data: fileData },
+  custom: { kind },
+  'tool-call': { toolCallId: text, toolName: text, input: present },
+  'tool-result': { toolCallId: text, toolName: text, output },
+  'tool-approval-request': { approvalId: text, toolCallId: text },
+  'tool-approval-response': { approvalId: text, approved: flag },
+};
+
+const PARTS_OF: Readonly<Record<Exclude<Message['role'], 'system'>, readonly string[]>> = {
+  user: ['text', 'file', 'custom'],
+  assistant: [
+    'text',
+    'file',
+    'reasoning',
+    'reasoning-file',
+    'custom',
+    'tool-call',
+    'tool-result',
+    'tool-approval-request',
+  ],
+  tool: ['tool-result', 'tool-approval-response'],
+};
+
+function recordAt(value: unknown, path: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) fail(path, 'an object');
+  return value as Fields;
+}
+
+function checkParts(value: unknown, role: keyof typeof PARTS_OF, path: string): void {
+  if (!Array.isArray(value)) fail(path, 'an array of parts');
+  for (const [index, part] of (value as unknown[]).entries()) {
+    const at = `${path}[${index}]`;
+    const fields = recordAt(part, at);
+    if (!PARTS_OF[role].includes(fields.type as string)) fail(`${at}.type`, PARTS_OF[role].join(', '));
+    for (const [name, check] of Object.entries(PARTS[fields.type as string] ?? {}))
+      check(fields[name], `${at}.${name}`);
+  }
+}
+
+/**
+ * @throws {TypeError} names the part and what it has to be.
+ * @throws {TurnError} TURN_INVALID_VALUE for what is no JSON.
+ */
+export function checkUserParts(value: unknown, path: string): asserts value is readonly UserPart[] {
+  checkParts(value, 'user', path);
+  checkJson(value, path);
+}
+
+/** The same for whole messages. */
+export function checkMessages(value: unknown, path: string): asserts value is readonly Message[] {
+  if (!Array.isArray(value)) fail(path, 'an array of canonical messages');
+  for (const [index, message] of (value as unknown[]).entries()) {
+    const at = `${path}[${index}]`;
+    const { role, content } = recordAt(message, at);
+    if (role === 'system') text(content, `${at}.content`);
+    else if (typeof role === 'string' && Object.hasOwn(PARTS_OF, role)) {
+      checkParts(content, role as keyof typeof PARTS_OF, `${at}.content`);
+    } else fail(`${at}.role`, 'system, user, assistant or tool');
+  }
+  checkJson(value, path);
+}
