@@ -142,6 +142,14 @@ describe('the key of a call', () => {
     fc.assert(
       fc.property(part, part, (a, b) => {
         expect(made(a) === made(b)).toBe(same(a, b));
+        // One difference alone is enough.
+        for (const other of [
+          { ...a, turn: b.turn },
+          { ...a, tool: b.tool },
+          { ...a, ordinal: b.ordinal },
+        ]) {
+          expect(made(a) === made(other)).toBe(same(a, other));
+        }
       }),
       { numRuns: 120 },
     );
