@@ -63,7 +63,9 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
     turnId,
     limits: resolveLimits(settings.limits ?? {}, first.limits, begin.attended),
   });
-  const seen = fresh === undefined ? {} : { seen: [{ messageId: fresh.messageId, turnId }] };
+  // All of it, waiting and fresh: these parts replace those of the same name that the records would write.
+  const joined = fresh === undefined ? begin.waiting : [...begin.waiting, fresh];
+  const seen = { seen: joined.map(({ messageId }) => ({ messageId, turnId })) };
   await driver.begin(plan, startOf(turnId, first, settings.clock.now()), { ...abandoned.parts, ...seen });
   return roster.enlist(driver, begin.attended);
 }

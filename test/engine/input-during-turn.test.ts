@@ -182,3 +182,24 @@ it('queued input starts after a restart, by recover() (case C11)', async () => {
   await calm();
   expect(await world.head('a')).toMatchObject({ inProgress: false });
 });
+
+it('input that waited and joined together with fresh input is known as a duplicate afterwards', async () => {
+  const world = createWorld();
+  world.says(hang);
+  const engine = world.boot();
+  await engine.startTurn({ ...hello, sessionId: 'a', routeKey: 'r' });
+  await until(() => world.requests.length === 1, 'the route is busy');
+  const waited = { ...hello, routeKey: 'r', messageId: 'm1', input: 'waited' };
+  expect(await engine.sendMessage(waited)).toMatchObject({ accepted: 'queued' });
+  const second = await world.reboot();
+  const fresh = await second.sendMessage({ ...hello, messageId: 'm2', input: 'fresh' });
+  expect(fresh.accepted).toBe('started');
+  await within(fresh.turn.outcome);
+  for (const message of [waited, { ...hello, messageId: 'm2' }]) {
+    expect(await second.sendMessage(message)).toMatchObject({
+      accepted: 'duplicate',
+      turn: { turnId: fresh.turn.turnId },
+    });
+  }
+  expect((await world.messages()).map(({ meta }) => meta.origin)).toEqual(['input', 'input', 'model']);
+});

@@ -25,7 +25,12 @@ export class Witness {
     if (marked !== (head.inProgress || head.outcomesDue.length > 0)) {
       this.found(`I2: revision ${head.revision} of ${head.sessionId} ${marked ? 'has a' : 'lacks its'} marker`);
     }
-    for (const { meta } of transcript?.messages ?? []) this.messages.add(meta.id);
+    for (const { meta } of transcript?.messages ?? []) {
+      this.messages.add(meta.id);
+      if (meta.origin === 'input' && (await this.store.seen(head.sessionId, meta.id)) === undefined) {
+        this.found(`I11: input ${meta.id} joined and left no trace for its duplicates`);
+      }
+    }
     if (session.messages.length !== head.count)
       this.found(`I3: ${session.messages.length} messages, not ${head.count}`);
     this.checkEnds(head.turnId ?? '', head.inProgress, head.ended?.kind);
