@@ -7,11 +7,15 @@ import { TurnError } from '../core/errors.js';
 import type { Approval } from '../core/events.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
-import type { CallRecord, Grant } from '../core/records.js';
+import type { CallRecord, Grant, Head } from '../core/records.js';
+import { validate } from '../core/tools.js';
+import { findTool } from './admission.js';
 import { approvalOf } from './announcements.js';
+import { buildForeignInTime } from './foreign.js';
 import type { Recovery } from './recovery.js';
+import { RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
-import type { RunningTurn } from './running-turn.js';
+import { turnInfo } from './turn-info.js';
 
 /** What a person says about a call. */
 export interface ApprovalDecision {
@@ -82,28 +86,33 @@ export class Approvals {
     id: string,
     decision: ApprovalDecision,
   ): Promise<DecisionResult> {
-    const { store, settings } = this.roster;
-    const ask = (turn: RunningTurn) => turn.decide(id, decision, grantOf(turnId, decision));
-    const running = this.roster.driverOf(sessionId);
-    const direct = running?.turnId === turnId ? await ask(running) : undefined;
+    const { roster } = this;
+    const grantFor = grantOf(turnId, decision);
+    const running = roster.driverOf(sessionId);
+    const direct = running?.turnId === turnId ? await running.decide(id, decision, grantFor) : undefined;
     if (direct !== undefined) return this.told(direct, sessionId, turnId, id, decision);
-    const call = await store.call(id);
+    const call = await roster.store.call(id);
     if (call === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no call "${id}" to decide about`);
-    const head = await this.roster.head(sessionId);
-    const result = decidable(call, settings.clock.now());
+    const head = await roster.head(sessionId);
+    const result = decidable(call, roster.settings.clock.now());
     if (result !== 'applied') return result;
     if (head?.turnId !== turnId || !head.inProgress) return 'alreadyDecided';
-    let said: ReturnType<typeof ask> | undefined;
-    const answer = await this.recovery.ask(sessionId, turnId, {
-      byPerson: true,
-      attended: false,
-      behind: (turn) => {
-        said = ask(turn);
-      },
-    });
-    if (said === undefined)
-      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${answer.reason} (${answer.gate})`);
-    return this.told((await said) ?? 'alreadyDecided', sessionId, turnId, id, decision);
+    if (decision.allow && decision.input !== undefined) await this.checkEdit(head, call, decision.input);
+    const resting = await RestingTurn.of(roster, head);
+    const said = await resting.decide(id, decision, grantFor);
+    this.told(said, sessionId, turnId, id, decision);
+    await this.recovery.goOn(resting, false);
+    return said;
+  }
+
+  /** @throws {TypeError} when the tool does not take the edited input. */
+  private async checkEdit(head: Head, { toolName }: CallRecord, input: Json): Promise<void> {
+    const { settings } = this.roster;
+    const moment = { attended: false, recovered: false, attempt: head.attempts };
+    const { tools } = await buildForeignInTime(settings, turnInfo(settings, head, moment));
+    const tool = findTool(tools, toolName);
+    const valid = tool === undefined ? undefined : await validate(tool.input, input);
+    if (valid?.ok === false) throw new TypeError(`input is not valid for tool "${toolName}": ${valid.error}`);
   }
 
   private told(

@@ -9,7 +9,7 @@ import type { Approval, Review, TurnOutcome } from '../core/events.js';
 import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
-import type { Phase } from '../core/records.js';
+import type { Head, Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { Delivery } from './delivery.js';
 import { Housekeeping } from './housekeeping.js';
@@ -118,7 +118,7 @@ class Engine implements TurnEngine {
   async interrupted(): Promise<readonly InterruptedTurn[]> {
     const found: InterruptedTurn[] = [];
     for (const { sessionId } of await this.roster.store.markers(this.roster.settings.agent)) {
-      const head = await this.roster.head(sessionId);
+      const head = await this.readableHead(sessionId);
       if (head === undefined || !head.inProgress || this.roster.driverOf(sessionId) !== undefined) continue;
       const { turnId, phase, attempts, lastProgressAt, waiting } = head;
       found.push({
@@ -131,6 +131,16 @@ class Engine implements TurnEngine {
       });
     }
     return found;
+  }
+
+  /** One session that cannot be read does not hide the others (I12); `recover()` takes it out of the way. */
+  private async readableHead(sessionId: string): Promise<Head | undefined> {
+    try {
+      return await this.roster.head(sessionId);
+    } catch (thrown) {
+      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
+      throw thrown;
+    }
   }
 
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn> {

@@ -52,7 +52,7 @@ export class GateWalk {
     this.lease = lease;
     this.asked = asked;
     this.writer = new HeadWriter(roster.store, roster.settings.clock, head);
-    this.wasParked = head.waiting !== null;
+    this.wasParked = head.waiting !== null || asked.wasParked === true;
     // An abandoned turn is not in progress, but a person may still ask for it until another turn starts.
     const revivable = asked.byPerson && head.ended?.kind === 'abandoned';
     this.facts = {
@@ -240,7 +240,6 @@ export class GateWalk {
     // What a person was asked keeps the time they were given, whoever is there now.
     const { approvalMs } = phaseOf(snapshot) === 'awaitingApproval' ? snapshot.context.limits : limits;
     const started = driver.resume(snapshot, deadlines, { ...limits, approvalMs }, this.calls);
-    this.asked.behind?.(running);
     if (!this.wasParked) {
       driver.announce({ type: 'deltasDiscarded', afterMessageId: records.messages.at(-1)?.meta.id ?? null }, false);
     }

@@ -32,8 +32,14 @@ export class KnownCalls {
   timeoutMs({ callId }: CallRecord, toolMs: number): number {
     const call = this.calls.get(callId);
     const { timeoutMs } = call?.tool ?? {};
-    const given = typeof timeoutMs === 'function' ? timeoutMs(call?.input) : timeoutMs;
+    let given: unknown = timeoutMs;
+    try {
+      if (typeof timeoutMs === 'function') given = timeoutMs(call?.input);
+    } catch {
+      // A function of the application that fails says nothing about the time: the limit stands.
+      given = undefined;
+    }
     const valid = typeof given === 'number' && Number.isFinite(given) && given > 0;
-    return valid ? Math.min(given, OFF_MS) : toolMs;
+    return valid ? Math.min(given as number, OFF_MS) : toolMs;
   }
 }

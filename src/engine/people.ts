@@ -5,7 +5,7 @@
 import { REASON_BYTES } from '../../machines/index.js';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Review, TurnOutcome } from '../core/events.js';
-import { sessionOfTurn } from '../core/ids.js';
+import { sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { nextCallState } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import type { CallRecord, Head } from '../core/records.js';
@@ -13,12 +13,12 @@ import type { Settlement } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { reviewOf } from './announcements.js';
 import { HeadWriter } from './head-writer.js';
-import { fromRecord, outcomeOf, outcomeRecord } from './outcome.js';
+import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
+import { cancelResting, RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText, outputOf } from './tool-calls.js';
 import type { CancelOptions, Turn } from './turn-handles.js';
-import { TurnRecords } from './turn-records.js';
 
 export type SettleBy = Settlement & { readonly by: string; readonly attended?: boolean };
 
@@ -38,7 +38,7 @@ export class People {
       const driver = this.roster.driverOf(sessionId);
       if (driver?.turnId === turnId) await driver.cancel(reason, options.keepPartialText === true);
       const head = await this.roster.head(sessionId);
-      if (head?.turnId === turnId && head.inProgress) await this.cancelResting(head, reason);
+      if (head?.turnId === turnId && head.inProgress) await cancelResting(this.roster, head, reason);
       const outcome = await this.roster.store.outcome(turnId);
       if (outcome === undefined) throw notFound(turnId);
       return fromRecord(outcome);
@@ -104,92 +104,39 @@ export class People {
     outcome: CallOutcome,
     by: { readonly attended: boolean; readonly dispatch?: number },
   ): Promise<boolean> {
+    if (turnOfCall(callId) !== turnId) throw new TypeError(`callId "${callId}" is no call of turn "${turnId}".`);
+    const { roster } = this;
     const sessionId = sessionIn(turnId);
-    return this.roster.sessions.run(sessionId, async () => {
-      const driver = this.roster.driverOf(sessionId);
-      if (driver?.turnId === turnId) return driver.settle(callId, outcome, by.dispatch);
-      const call = await this.roster.store.call(callId);
+    return roster.sessions.run(sessionId, async () => {
+      const running = roster.driverOf(sessionId);
+      if (running?.turnId === turnId) return running.settle(callId, outcome, by.dispatch);
+      const call = await roster.store.call(callId);
       if (call?.state !== 'inDoubt' || (by.dispatch !== undefined && call.dispatch !== by.dispatch)) return false;
-      const head = await this.roster.head(sessionId);
-      if (head?.turnId === turnId && head.inProgress) return this.settleParked(head, callId, outcome, by);
-      return this.settleEnded(head as Head, call, outcome);
+      const head = await roster.head(sessionId);
+      if (head === undefined) return false;
+      if (head.turnId !== turnId) return this.settleOlder(head, call, outcome);
+      const resting = await RestingTurn.of(roster, head);
+      await resting.settle(callId, outcome);
+      await this.recovery.goOn(resting, by.attended);
+      return true;
     });
   }
 
-  /** The turn goes on with it: the settlement is in the mailbox right behind the resume. */
-  private async settleParked(
-    head: Head,
-    callId: string,
-    outcome: CallOutcome,
-    by: { readonly attended: boolean; readonly dispatch?: number },
-  ): Promise<boolean> {
-    let settled: Promise<boolean> | undefined;
-    const answer = await this.recovery.ask(head.sessionId, head.turnId as string, {
-      byPerson: true,
-      attended: by.attended,
-      behind: (driver) => {
-        settled = driver.settle(callId, outcome, by.dispatch);
-      },
-    });
-    if (settled === undefined)
-      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${head.turnId}": ${answer.reason} (${answer.gate})`);
-    return settled;
-  }
-
-  /** Its turn is over: only the journal and the list of doubts change. */
-  private async settleEnded(head: Head, call: CallRecord, outcome: CallOutcome): Promise<boolean> {
+  /** Another turn of the session came after it: only that call and the list of doubts change. */
+  private async settleOlder(head: Head, call: CallRecord, outcome: CallOutcome): Promise<boolean> {
     const { store, settings } = this.roster;
-    const event = outcome.kind === 'succeeded' ? 'call.succeeded' : 'call.failed';
-    const state = nextCallState(call.state, event, call.effect);
+    const succeeded = outcome.kind === 'succeeded';
+    const state = nextCallState(call.state, succeeded ? 'call.succeeded' : 'call.failed', call.effect);
     if (state === undefined) return false;
-    const output =
-      outcome.kind === 'succeeded' || outcome.kind === 'failed' ? outcome.output : errorText('The call never started.');
+    const output = succeeded || outcome.kind === 'failed' ? outcome.output : errorText('The call never started.');
     const settled: CallRecord = { ...call, state, output, doubt: null, settledAt: settings.clock.now() };
     const parts = { calls: { put: [settled], remove: [] }, reviews: { put: [], remove: [call.callId] } };
-    // Another turn of the session may run: then this takes its place among the commits of that one.
+    // While that turn runs, this takes its place among its commits.
     if (await this.roster.driverOf(head.sessionId)?.amend(() => ({ patch: {}, parts }))) return true;
     const now = (await this.roster.head(head.sessionId)) as Head;
     const writer = new HeadWriter(store, settings.clock, now);
-    const patch = now.turnId === call.turnId ? { settled: now.settled + 1 } : {};
-    await writer.write(writer.next(patch, parts, null));
+    await writer.write(writer.next({}, parts, null));
     return true;
-  }
-
-  /** A turn without a driver: parked, interrupted, or unreadable. */
-  private async cancelResting(head: Head, reason: string | undefined): Promise<void> {
-    const { store, settings } = this.roster;
-    const at = settings.clock.now();
-    const turnId = head.turnId as string;
-    const records = await this.readable(head);
-    records?.closeBatch(head.limits.outputBytes ?? 0, 'cancel');
-    const outcome: TurnOutcome =
-      records === undefined
-        ? { status: 'cancelled', ...(reason === undefined ? {} : { reason }), text: '', usage: head.usage }
-        : outcomeOf('cancelled', null, records, { reason });
-    const written = records?.checkpointToWrite(head, true);
-    const patch: Partial<Head> = {
-      ...written?.patch,
-      inProgress: false,
-      phase: 'cancelled',
-      handedOver: false,
-      waiting: null,
-      ended: { kind: 'cancelled', ...(reason === undefined ? {} : { reason }), at },
-      outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue, turnId],
-    };
-    const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
-    const writer = new HeadWriter(store, settings.clock, head);
-    await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
-    this.roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
-  }
-
-  private async readable(head: Head): Promise<TurnRecords | undefined> {
-    try {
-      const session = await this.roster.store.load(head.sessionId);
-      return session === undefined ? undefined : new TurnRecords(head.turnId as string, session, this.roster.settings);
-    } catch (thrown) {
-      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
-      throw thrown;
-    }
   }
 }
 

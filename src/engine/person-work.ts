@@ -4,6 +4,7 @@
  */
 import { type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
 import type { CallRecord, Grant } from '../core/records.js';
+import { phaseOf } from '../core/step.js';
 import { validate } from '../core/tools.js';
 import { approvalOf, reviewOf } from './announcements.js';
 import type { ToolWork } from './tool-work.js';
@@ -20,7 +21,13 @@ export class PersonWork {
     this.calls = calls;
   }
 
-  /** Effect: a person is told what they are waited for. Durable already: the edge that leads here is a checkpoint. */
+  /** Effect: where a person has said everything already, while nothing ran, the turn goes on. */
+  async look(): Promise<void> {
+    this.askPerson();
+    if (phaseOf(this.scope.snapshot) === 'awaitingReview') await this.calls.runCalls();
+  }
+
+  /** A person is told what they are waited for. Durable already: the edge that leads here is a checkpoint. */
   askPerson(): void {
     const { records } = this.scope;
     const { sessionId } = this.scope.info();

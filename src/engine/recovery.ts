@@ -27,8 +27,8 @@ export interface Asked {
   readonly attended: boolean;
   /** Input from live traffic: the switch is for start-up and does not apply. */
   readonly byInput?: boolean;
-  /** Handed to the driver behind its resume, in the same breath: a parked turn would park again at once. */
-  behind?(driver: RunningTurn): void;
+  /** It was parked, not cut off: nothing was interrupted. */
+  readonly wasParked?: boolean;
 }
 
 export interface Answer {
@@ -80,6 +80,15 @@ export class Recovery {
   /** For input to an interrupted session; only from within the session's own order. */
   async resumeForInput(sessionId: string, attended: boolean): Promise<RunningTurn | undefined> {
     return (await this.ask(sessionId, undefined, { byPerson: false, byInput: true, attended })).driver;
+  }
+
+  /**
+   * A parked turn that waits for nobody any more goes on; where its route is busy, as soon as that is free. Only from
+   * within the session's own order.
+   */
+  async goOn({ head }: { readonly head: Head }, attended: boolean): Promise<void> {
+    if (!head.inProgress || head.waiting !== null) return;
+    await this.ask(head.sessionId, head.turnId as string, { byPerson: true, attended, wasParked: true });
   }
 
   /** The gates, one after another. Only from within the session's own order. */

@@ -205,7 +205,7 @@ export class TurnDriver implements TurnScope {
     for (const event of announcementsOf(before, plan)) this.announce(event, plan.directive === 'forced');
     for (const effect of plan.effects) {
       if (effect === 'runCalls') await this.tools.runCalls();
-      else if (effect === 'askPerson') this.person.askPerson();
+      else if (effect === 'askPerson') await this.person.look();
       else if (this.closing) continue;
       else if (effect === 'loadSession') void this.model.loadSession();
       else if (effect === 'callModel') void this.model.callModel();

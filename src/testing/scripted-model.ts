@@ -28,8 +28,9 @@ export type Script =
   | ((request: ModelRequest, call: ModelCall) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
 /**
- * A list answers the model call of the same number in the turn (so a recovered turn goes on where it was); behind its
- * end it says "done". A function decides from the request.
+ * A list gives its nth answer where the request holds n answers already, so that a recovered turn goes on where it was;
+ * behind its end it says "done". An answer that leaves no message in the list is given again: use a function, which
+ * decides from the request, for those.
  */
 export function scriptedModel(script: Script): Model & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];
@@ -44,7 +45,7 @@ export function scriptedModel(script: Script): Model & { readonly requests: read
   };
 }
 
-/** How often the model has answered since the last input: failed calls left no message. */
+/** Answers in the list: failed calls left no message. */
 function answers({ messages }: ModelRequest): number {
   return messages.filter((message) => message.role === 'assistant').length;
 }

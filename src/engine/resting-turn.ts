@@ -1,0 +1,121 @@
+/**
+ * Owns what people do to a turn that no driver runs: it is parked, interrupted, ended or unreadable. Each of their
+ * words is a commit of its own, durable before it is told, whether the route is free or not.
+ * Must not know how the turn goes on.
+ */
+import { type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
+import { TurnError } from '../core/errors.js';
+import type { TurnOutcome } from '../core/events.js';
+import type { CallRecord, Grant, Head } from '../core/records.js';
+import { HeadWriter } from './head-writer.js';
+import { outcomeOf, outcomeRecord } from './outcome.js';
+import type { Roster } from './roster.js';
+import { type CallOutcome, errorText } from './tool-calls.js';
+import { TurnRecords } from './turn-records.js';
+
+export class RestingTurn {
+  private readonly roster: Roster;
+  private readonly writer: HeadWriter;
+  private readonly records: TurnRecords;
+
+  private constructor(roster: Roster, writer: HeadWriter, records: TurnRecords) {
+    this.roster = roster;
+    this.writer = writer;
+    this.records = records;
+  }
+
+  /** @throws {TurnError} TURN_DAMAGED, TURN_NOT_FOUND */
+  static async of(roster: Roster, head: Head): Promise<RestingTurn> {
+    const session = await roster.store.load(head.sessionId);
+    if (session === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no session "${head.sessionId}"`);
+    const writer = new HeadWriter(roster.store, roster.settings.clock, session.head);
+    return new RestingTurn(roster, writer, new TurnRecords(head.turnId as string, session, roster.settings));
+  }
+
+  get head(): Head {
+    return this.writer.head;
+  }
+
+  /** What became of a call in doubt. A turn that is over starts nothing any more. */
+  async settle(callId: string, outcome: CallOutcome): Promise<void> {
+    const { journal } = this.records;
+    const settledAt = this.roster.settings.clock.now();
+    if (outcome.kind === 'succeeded') {
+      journal.advance(callId, 'call.succeeded', { output: outcome.output, settledAt, doubt: null });
+    } else if (outcome.kind === 'failed') {
+      journal.advance(callId, 'call.failed', { output: outcome.output, settledAt, doubt: null });
+    } else if (this.head.inProgress) {
+      journal.advance(callId, 'call.notStarted', { doubt: null });
+    } else {
+      journal.advance(callId, 'call.failed', { output: errorText('The call never started.'), settledAt, doubt: null });
+    }
+    await this.write();
+  }
+
+  /** What a person decided about a call; a grant covers the other open calls of the same tool as well. */
+  async decide(callId: string, decision: Decision, grantFor?: (tool: string) => Grant): Promise<DecisionResult> {
+    const { journal, batch } = this.records;
+    const now = this.roster.settings.clock.now();
+    const result = decide(journal, callId, decision, now);
+    if (result !== 'applied') return result;
+    if (grantFor !== undefined) {
+      const { toolName } = journal.get(callId) as CallRecord;
+      this.records.grant(grantFor(toolName));
+      const twins = openDecisions(batch).filter((call) => call.toolName === toolName && call.callId !== callId);
+      for (const twin of twins) decide(journal, twin.callId, { allow: true, by: decision.by }, now);
+    }
+    await this.write();
+    return result;
+  }
+
+  private async write(): Promise<void> {
+    const { head } = this;
+    const written = this.records.factsToWrite();
+    const { approvals, reviews } = this.records.waitingFor();
+    const waits = head.waiting !== null && approvals.length + reviews.length > 0;
+    const patch: Partial<Head> = {
+      ...written.patch,
+      waiting: waits ? { approvals, reviews, until: head.waiting?.until ?? null } : null,
+      // A person's word is progress: the turn is neither stale nor stuck.
+      ...(head.inProgress ? { lastProgressAt: this.roster.settings.clock.now(), attempts: 0 } : {}),
+    };
+    await this.writer.write(this.writer.next(patch, written.parts, null));
+  }
+}
+
+/** A turn without a driver: parked, interrupted, or unreadable. */
+export async function cancelResting(roster: Roster, head: Head, reason: string | undefined): Promise<void> {
+  const { store, settings } = roster;
+  const at = settings.clock.now();
+  const turnId = head.turnId as string;
+  const records = await readable(roster, head);
+  records?.closeBatch(head.limits.outputBytes ?? 0, 'cancel');
+  const outcome: TurnOutcome =
+    records === undefined
+      ? { status: 'cancelled', ...(reason === undefined ? {} : { reason }), text: '', usage: head.usage }
+      : outcomeOf('cancelled', null, records, { reason });
+  const written = records?.checkpointToWrite(head, true);
+  const patch: Partial<Head> = {
+    ...written?.patch,
+    inProgress: false,
+    phase: 'cancelled',
+    handedOver: false,
+    waiting: null,
+    ended: { kind: 'cancelled', ...(reason === undefined ? {} : { reason }), at },
+    outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue, turnId],
+  };
+  const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
+  const writer = new HeadWriter(store, settings.clock, head);
+  await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
+  roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
+}
+
+async function readable(roster: Roster, head: Head): Promise<TurnRecords | undefined> {
+  try {
+    const session = await roster.store.load(head.sessionId);
+    return session === undefined ? undefined : new TurnRecords(head.turnId as string, session, roster.settings);
+  } catch (thrown) {
+    if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
+    throw thrown;
+  }
+}
