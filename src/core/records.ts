@@ -205,7 +205,10 @@ export interface ReviewRecord {
   readonly callId: string;
   readonly turnId: string;
   readonly toolName: string;
+  /** As the model gave it: identical calls are told by it. */
   readonly input: Json;
+  /** As a person changed it: this one ran. */
+  readonly editedInput?: Json;
   readonly idempotencyKey: string;
   readonly dispatch: number;
   readonly dispatchedAt: number;

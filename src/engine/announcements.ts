@@ -48,7 +48,7 @@ export const approvalOf = (sessionId: string, call: CallRecord): Approval => ({
   turnId: call.turnId,
   callId: call.callId,
   toolName: call.toolName,
-  input: call.input,
+  input: call.editedInput ?? call.input,
   effect: call.effect,
   requestedAt: call.approval?.requestedAt ?? call.preparedAt,
   expiresAt: call.approval?.expiresAt ?? null,
@@ -60,6 +60,7 @@ export const reviewRecord = (call: CallRecord): ReviewRecord => ({
   turnId: call.turnId,
   toolName: call.toolName,
   input: call.input,
+  ...(call.editedInput === undefined ? {} : { editedInput: call.editedInput }),
   idempotencyKey: call.idempotencyKey,
   dispatch: call.dispatch,
   dispatchedAt: call.dispatchedAt ?? call.preparedAt,
@@ -69,7 +70,7 @@ export const reviewRecord = (call: CallRecord): ReviewRecord => ({
 
 export const reviewOf = (
   sessionId: string,
-  call: Pick<CallRecord, 'turnId' | 'callId' | 'toolName' | 'input' | 'idempotencyKey' | 'notes'> & {
+  call: Pick<CallRecord, 'turnId' | 'callId' | 'toolName' | 'input' | 'editedInput' | 'idempotencyKey' | 'notes'> & {
     readonly dispatchedAt: number | null;
   },
 ): Review => ({
@@ -77,7 +78,7 @@ export const reviewOf = (
   turnId: call.turnId,
   callId: call.callId,
   toolName: call.toolName,
-  input: call.input,
+  input: call.editedInput ?? call.input,
   idempotencyKey: call.idempotencyKey,
   dispatchedAt: call.dispatchedAt ?? 0,
   notes: call.notes,

@@ -101,7 +101,7 @@ export class Approvals {
     const resting = await RestingTurn.of(roster, head);
     const said = await resting.decide(id, decision, grantFor);
     this.told(said, sessionId, turnId, id, decision);
-    await this.recovery.goOn(resting, false);
+    this.recovery.goOnLater(resting.head, false);
     return said;
   }
 

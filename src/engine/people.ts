@@ -104,9 +104,9 @@ export class People {
     outcome: CallOutcome,
     by: { readonly attended: boolean; readonly dispatch?: number },
   ): Promise<boolean> {
-    if (turnOfCall(callId) !== turnId) throw new TypeError(`callId "${callId}" is no call of turn "${turnId}".`);
     const { roster } = this;
     const sessionId = sessionIn(turnId);
+    if (turnOfCall(callId) !== turnId) return false;
     return roster.sessions.run(sessionId, async () => {
       const running = roster.driverOf(sessionId);
       if (running?.turnId === turnId) return running.settle(callId, outcome, by.dispatch);
@@ -117,7 +117,7 @@ export class People {
       if (head.turnId !== turnId) return this.settleOlder(head, call, outcome);
       const resting = await RestingTurn.of(roster, head);
       await resting.settle(callId, outcome);
-      await this.recovery.goOn(resting, by.attended);
+      this.recovery.goOnLater(resting.head, by.attended);
       return true;
     });
   }

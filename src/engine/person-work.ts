@@ -5,7 +5,7 @@
 import { type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
 import type { CallRecord, Grant } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
-import { validate } from '../core/tools.js';
+import { type Validated, validate } from '../core/tools.js';
 import { approvalOf, reviewOf } from './announcements.js';
 import type { ToolWork } from './tool-work.js';
 import type { TurnScope } from './turn-scope.js';
@@ -58,12 +58,14 @@ export class PersonWork {
     decision: Decision,
     grantFor: ((tool: string) => Grant) | undefined,
   ): Promise<DecisionResult | { readonly invalid: string }> {
-    const { records, settings } = this.scope;
-    const invalid = await this.takeEdit(callId, decision);
-    if (invalid !== undefined) return { invalid };
+    const { records, settings, known } = this.scope;
+    const { journal } = records;
+    const edit = await this.checkEdit(callId, decision);
+    if (edit !== undefined && !edit.ok) return { invalid: edit.error };
     const now = settings.clock.now();
-    const result = decide(records.journal, callId, decision, now);
+    const result = decide(journal, callId, decision, now);
     if (result !== 'applied') return result;
+    if (edit !== undefined) known.edit(callId, edit.value);
     if (grantFor !== undefined) {
       const { toolName } = records.journal.get(callId) as CallRecord;
       records.grant(grantFor(toolName));
@@ -74,13 +76,12 @@ export class PersonWork {
     return result;
   }
 
-  /** Why the edited input cannot be taken, where it cannot. */
-  private async takeEdit(callId: string, { allow, input }: Decision): Promise<string | undefined> {
-    const known = this.scope.known.get(callId);
-    if (!allow || input === undefined || known?.tool === undefined) return undefined;
-    const valid = await validate(known.tool.input, input);
-    if (!valid.ok) return `input is not valid for tool "${known.record.toolName}": ${valid.error}`;
-    this.scope.known.edit(callId, valid.value);
-    return undefined;
+  private async checkEdit(callId: string, { allow, input }: Decision): Promise<Validated | undefined> {
+    const call = this.scope.known.get(callId);
+    if (!allow || input === undefined || call?.tool === undefined) return undefined;
+    const valid = await validate(call.tool.input, input);
+    return valid.ok
+      ? valid
+      : { ok: false, error: `input is not valid for tool "${call.record.toolName}": ${valid.error}` };
   }
 }

@@ -83,12 +83,17 @@ export class Recovery {
   }
 
   /**
-   * A parked turn that waits for nobody any more goes on; where its route is busy, as soon as that is free. Only from
-   * within the session's own order.
+   * A parked turn that waits for nobody any more goes on: as soon as its route is free and the store works. What the
+   * person said is durable already.
    */
-  async goOn({ head }: { readonly head: Head }, attended: boolean): Promise<void> {
-    if (!head.inProgress || head.waiting !== null) return;
-    await this.ask(head.sessionId, head.turnId as string, { byPerson: true, attended, wasParked: true });
+  goOnLater({ sessionId, turnId, inProgress, waiting }: Head, attended: boolean): void {
+    if (!inProgress || waiting !== null || turnId === null) return;
+    this.roster.untilStored({ sessionId, turnId }, () =>
+      this.roster.sessions.run(sessionId, async () => {
+        if (this.roster.driverOf(sessionId) !== undefined) return;
+        await this.ask(sessionId, turnId, { byPerson: true, attended, wasParked: true });
+      }),
+    );
   }
 
   /** The gates, one after another. Only from within the session's own order. */

@@ -144,9 +144,10 @@ export class TurnDriver implements TurnScope {
     const kept = keepsDeadlines(snapshot) ? stored : {};
     const started = this.mailbox.ask(
       async () => {
-        await this.advance({ type: 'turn.resumed', limits }, kept);
+        // First what came while nothing ran, so that it joins at the very next boundary.
         const waiting = this.records.inbox.length;
-        if (waiting > 0) await this.advance({ type: 'input.arrived', waiting });
+        if (waiting !== snapshot.context.pendingInput) await this.advance({ type: 'input.arrived', waiting });
+        await this.advance({ type: 'turn.resumed', limits }, kept);
       },
       () => undefined,
     );
