@@ -206,3 +206,37 @@ it('input with a person behind it gives a recovered turn presence anew, and inpu
     expect(world.runs).toEqual([]);
   }
 });
+
+it('input to a turn that waits for a decision is queued and joins when the wait is over', async () => {
+  const world = createWorld();
+  world.says(calls('deploy'), 'then not');
+  const engine = world.boot({ tools: { deploy: act(() => 'deployed', needy) } });
+  const turn = await engine.startTurn({ ...hello, attended: true });
+  await within(turn.rest);
+  const sent = await engine.sendMessage({ ...hello, input: 'do you hear me?' });
+  expect(sent).toMatchObject({ accepted: 'queued', turn: { turnId: turn.turnId } });
+  expect(await world.head()).toMatchObject({ phase: 'awaitingApproval', waitingInput: 1 });
+  await world.advance(5 * MINUTE_MS);
+  expect(await within(sent.turn.outcome)).toMatchObject({ status: 'completed' });
+  expect(world.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+});
+
+it('input that waited for its route with a person behind it starts an attended turn in this process, and in no other', async () => {
+  for (const restart of [false, true]) {
+    const world = createWorld();
+    const answer = gate<string>();
+    world.says(() => answer.opened);
+    const tools = { deploy: act(() => 'deployed', needy) };
+    const engine = world.boot({ tools });
+    await engine.startTurn({ ...hello, sessionId: 'a', routeKey: 'r' });
+    await until(() => world.requests.length === 1, 'the route is busy');
+    await engine.sendMessage({ ...hello, routeKey: 'r', attended: true });
+    world.says(...(restart ? ['goes on'] : []), calls('deploy'));
+    if (restart) await (await world.reboot({ tools })).recover();
+    else answer.open('free');
+    await until(async () => (await world.calls()).length === 1, 'the call is made');
+    await until(async () => (await world.head()).waiting !== null || !(await world.head()).inProgress, 'it rests');
+    expect((await world.head()).waiting === null).toBe(restart);
+    expect(world.runs).toEqual([]);
+  }
+});

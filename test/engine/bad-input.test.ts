@@ -138,5 +138,5 @@ it('settleCall names what is missing, and settles no call of another turn or ses
   const settle = engine.settleCall.bind(engine) as (...given: unknown[]) => Promise<void>;
   await expect(settle('s.x', 's.x.00001.0000', { outcome: 'notStarted' })).rejects.toThrow(/\{ by \}/);
   await expect(settle('s.x', 's.x.00001.0000', { outcome: 'maybe', by: 'ann' })).rejects.toThrow(/outcome must be/);
-  await expect(settle('nonsense', 'x', { outcome: 'notStarted', by: 'ann' })).rejects.toThrow(/turnId "nonsense"/);
+  await expect(settle('nonsense', 'x', { outcome: 'notStarted', by: 'ann' })).rejects.toThrow(/"nonsense"/);
 });

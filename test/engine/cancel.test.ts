@@ -218,3 +218,21 @@ it('a cancel that cannot be made durable aborts what runs anyway, and says TURN_
   expect(await within(turn.outcome)).toMatchObject({ status: 'cancelled' });
   await neverComesBack(world);
 });
+
+it('a turn at rest whose cancel cannot be made durable stays as it was, and is cancelled when asked again', async () => {
+  for (const fate of ['failBefore', 'failAfter'] as const) {
+    const world = createWorld();
+    const told: string[] = [];
+    world.says(hang);
+    const turn = await world.boot().startTurn(hello);
+    await until(() => world.requests.length === 1, 'the model is asked');
+    const engine = await world.reboot({ onOutcome: (outcome) => void told.push(outcome.status) });
+    world.process.store.fate = (nth) => (nth === 1 ? fate : 'pass');
+    await expect(engine.cancelTurn(turn.turnId)).rejects.toMatchObject({ code: 'TURN_STORE_FAILED' });
+    expect(await engine.cancelTurn(turn.turnId)).toMatchObject({ status: 'cancelled' });
+    await engine.recover();
+    await until(() => told.length === 1, 'the outcome is delivered');
+    await until(async () => (await world.head()).outcomesDue.length === 0, 'the delivery is noted');
+    await neverComesBack(world);
+  }
+});

@@ -205,3 +205,25 @@ it('a result that comes late is dropped when a person was faster, or when the ca
   await within(turn.outcome);
   expect(await outputs(world)).toEqual([{ type: 'text', value: 'of the second' }]);
 });
+
+it('a note of a turn that is over or handed over is refused, so that nobody relies on it', async () => {
+  for (const way of ['cancel', 'close'] as const) {
+    const world = createWorld();
+    world.says(calls('send'));
+    const over = gate();
+    let noted: Promise<unknown> = Promise.resolve();
+    const send = act(async (_input, { note }) => {
+      await over.opened;
+      noted = note('too late').catch((thrown: unknown) => thrown);
+      return noted.then(() => null);
+    });
+    const engine = world.boot({ tools: { send } });
+    const turn = await engine.startTurn(hello);
+    await until(() => world.runs.length === 1, 'it runs');
+    if (way === 'cancel') await turn.cancel();
+    else await engine.close({ graceMs: 0 });
+    over.open();
+    await calm();
+    expect(await within(noted)).toMatchObject({ code: 'TURN_ENGINE_CLOSING' });
+  }
+});

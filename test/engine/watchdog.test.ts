@@ -214,3 +214,12 @@ it('a late answer of an earlier call is dropped: it does not end the turn (m)', 
   second.answer('the right one');
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'the right one' });
 });
+
+it('a prepareModelCall that hangs is silence of the model: the hard time-out ends it', async () => {
+  const world = createWorld();
+  const turn = await world.boot({ prepareModelCall: () => new Promise(() => undefined) }).startTurn(hello);
+  await calm();
+  await world.advance(540_000);
+  expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'hardIdle' });
+  expect(world.requests).toEqual([]);
+});
