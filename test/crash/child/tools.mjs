@@ -83,7 +83,8 @@ export function makeTools(moments, witness, { inTurn = true, delayMs } = {}) {
           return affect('mail', call);
         }),
     },
-    charge: external('charge'),
+    // Two of one batch never overlap: the second is stored as one that did not start, until the first is done.
+    charge: { ...external('charge'), exclusive: true },
     // Nobody but a person can tell what became of it.
     post: {
       description: 'Posts something.',
