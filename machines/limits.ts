@@ -110,5 +110,7 @@ export const OUTCOMES_DUE = 100;
 export const ID_BYTES = 512;
 /** Bytes (UTF-8) of a reason kept in context or head. Prevents: a provider's error page in every checkpoint. */
 export const REASON_BYTES = 1_000;
+/** Results of one batch together take at most this many times `outputBytes`. Prevents: many medium results that fill the context. */
+export const BATCH_OUTPUTS = 4;
 /** Bytes of one stored record: a message, a call, a checkpoint. Prevents: a write that stalls every session. */
 export const RECORD_BYTES = 64 * 1024 * 1024;

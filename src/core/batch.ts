@@ -4,16 +4,16 @@
  */
 import type { Journal } from './journal.js';
 import { isSettled } from './journal.js';
-import { cutText, type Json } from './json.js';
-import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
-import { localCalls } from './messages.js';
+import type { Json } from './json.js';
+import type { ToolOutput } from './messages.js';
 import type { ApprovalRecord, CallRecord } from './records.js';
-import { resultPart } from './transcript.js';
 
 /** What applies to a call at the moment it could start, by presence and the tool's own word. */
 export type Admission =
   | { readonly kind: 'free' }
   | { readonly kind: 'ask' }
+  /** Presence has changed since it was decided: it is being decided anew. */
+  | { readonly kind: 'pending' }
   | { readonly kind: 'refuse'; readonly reason: string };
 
 /** What the driver knows about the calls of a batch beside their records. */
@@ -55,6 +55,9 @@ export function batchState(batch: readonly CallRecord[], facts: BatchFacts): Bat
   return batch.every(isSettled) ? 'settled' : 'needsDecision';
 }
 
+/** Whether anything could start if a driver came. */
+export const canGoOn = (batch: readonly CallRecord[]): boolean => !batch.some(isDoubt) && batch.some(mayStart);
+
 /** Decisions that are still open, whatever else runs. */
 export const openDecisions = (batch: readonly CallRecord[]): readonly CallRecord[] => batch.filter(waitsForDecision);
 
@@ -72,6 +75,7 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
     const call = journal.get(callId) as CallRecord;
     if (!mayStart(call)) continue;
     const admission = isAllowed(call, facts.now) ? FREE : facts.admission(call);
+    if (admission.kind === 'pending') continue;
     if (admission.kind === 'refuse') {
       refuse(journal, call, admission.reason, facts.now);
     } else if (admission.kind === 'ask') {
@@ -158,85 +162,4 @@ export function expireApprovals(journal: Journal, messageId: string, at: number)
     journal.amend(call.callId, { approval: { ...(call.approval as ApprovalRecord), state: 'expired' } });
     refuse(journal, call, 'Nobody decided in time whether this call may run. It did not run.', at);
   }
-}
-
-/** The results of an answer's calls, in the model's order (I10, case C2); long ones cut, the whole stays in the journal. */
-export function resultsOf(
-  answer: Message,
-  batch: readonly CallRecord[],
-  outputBytes: number,
-): readonly ToolResultPart[] {
-  // By id, which is unique within an answer: where a record is missing, no call may get the result of another.
-  const calls = new Map(batch.map((call) => [call.toolCallId, call]));
-  return localCalls(answer).map((part: ToolCallPart) => {
-    const call = calls.get(part.toolCallId);
-    const output = cutOutput(call?.output ?? interrupted(call), outputBytes);
-    const ranEdited = call?.editedInput !== undefined && call.dispatch > 0;
-    return resultPart(part, ranEdited ? noteEdit(output, call.editedInput) : output);
-  });
-}
-
-/** The model is told what really ran. */
-function noteEdit(output: ToolOutput, edited: Json): ToolOutput {
-  const note = {
-    type: 'text',
-    text: `A person changed the input before this call ran: ${JSON.stringify(edited)}`,
-  } as const;
-  if (output.type === 'content') return { ...output, value: [note, ...output.value] };
-  if (output.type === 'execution-denied') return output;
-  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
-  // An error stays one, for the model.
-  if (output.type !== 'text' && output.type !== 'json')
-    return { ...output, type: 'error-text', value: `${note.text}\n${text}` };
-  return { ...output, type: 'content', value: [note, { type: 'text', text }] };
-}
-
-/** What the model reads of a call that has no outcome when its turn ends. */
-function interrupted(call: CallRecord | undefined): ToolOutput {
-  const started = call !== undefined && call.dispatch > 0 && call.state !== 'notStarted';
-  return {
-    type: 'error-text',
-    value: started
-      ? 'This call was interrupted and its outcome is unknown. It may have taken effect: check before you repeat it.'
-      : 'This call did not run.',
-  };
-}
-
-/** Cut at a well-formed place, with a note; content keeps its files, and its texts share the bytes. */
-function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
-  if (bytes === 0) return output;
-  if (output.type === 'text' || output.type === 'error-text') return cutValue(output, output.value, bytes);
-  if (output.type === 'json' || output.type === 'error-json') {
-    const text = JSON.stringify(output.value);
-    if (text.length <= bytes / 4 || byteLength(text) <= bytes) return output;
-    return cutValue({ ...output, type: output.type === 'json' ? 'text' : 'error-text', value: text }, text, bytes);
-  }
-  if (output.type === 'execution-denied') {
-    const { reason } = output;
-    return reason === undefined || byteLength(reason) <= bytes ? output : { ...output, reason: cutNote(reason, bytes) };
-  }
-  if (output.type !== 'content') return output;
-  let left = bytes;
-  const value = output.value.map((part) => {
-    if (part.type !== 'text') return part;
-    const allowed = left;
-    left = Math.max(0, allowed - byteLength(part.text));
-    return byteLength(part.text) <= allowed ? part : { ...part, text: cutNote(part.text, allowed) };
-  });
-  return { ...output, value };
-}
-
-const byteLength = (text: string): number => new TextEncoder().encode(text).length;
-
-const cutNote = (text: string, bytes: number): string =>
-  `${cutText(text, bytes)}\n[cut: ${byteLength(text)} bytes in all, the rest is not shown]`;
-
-function cutValue(
-  output: ToolOutput & { readonly type: 'text' | 'error-text'; readonly value: string },
-  text: string,
-  bytes: number,
-): ToolOutput {
-  // One UTF-16 unit is at most three bytes: short texts need no encoding to be known as short.
-  if (text.length * 3 <= bytes || byteLength(text) <= bytes) return output;
-  return { ...output, value: cutNote(text, bytes) };
 }

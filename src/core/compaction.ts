@@ -35,14 +35,17 @@ export const sizeOf = (list: readonly StoredMessage[]): number =>
  */
 export function applyCompaction(
   list: readonly StoredMessage[],
-  { summary, keepFrom }: Compacted,
+  compacted: Compacted,
   make: (message: UserMessage) => StoredMessage,
 ): CompactionResult {
+  if (typeof compacted !== 'object' || compacted === null) {
+    return { ok: false, reason: 'the compactor gave no { summary, keepFrom }' };
+  }
+  const { summary, keepFrom } = compacted;
   if (typeof summary !== 'string' || summary.trim() === '') return { ok: false, reason: 'the summary is empty' };
-  let keep = list.findIndex((stored) => stored.meta.id === keepFrom);
-  if (keep === -1) return { ok: false, reason: `keepFrom names no message of the list: ${String(keepFrom)}` };
-  // Results belong to the answer in front of them.
-  while (keep > 0 && list[keep]?.message.role === 'tool') keep -= 1;
+  const named = list.findIndex((stored) => stored.meta.id === keepFrom);
+  if (named === -1) return { ok: false, reason: `keepFrom names no message of the list: ${String(keepFrom)}` };
+  const keep = withCalls(list, named);
   const first = list.findIndex((stored) => stored.message.role === 'user');
   const kept = (index: number): boolean => index >= keep || index === first;
   const removed = list.filter((_, index) => !kept(index));
@@ -52,4 +55,27 @@ export function applyCompaction(
   const summarised = [...head, make({ role: 'user', content: [{ type: 'text', text }] }), ...list.slice(keep)];
   if (sizeOf(summarised) > sizeOf(list) * (1 - WORTHWHILE)) return { ok: false, reason: 'not shorter by a tenth' };
   return { ok: true, list: summarised, removed };
+}
+
+/** Where the kept part has to begin so that no result in it is without its call, whoever ran that. */
+function withCalls(list: readonly StoredMessage[], from: number): number {
+  let keep = from;
+  while (keep > 0 && list[keep]?.message.role === 'tool') keep -= 1;
+  const calls = new Set<string>();
+  const open = new Set<string>();
+  for (const { message } of list.slice(keep)) {
+    if (message.role !== 'assistant' && message.role !== 'tool') continue;
+    for (const part of message.content) {
+      if (part.type === 'tool-call') calls.add(part.toolCallId);
+      else if (part.type === 'tool-result' && !calls.has(part.toolCallId)) open.add(part.toolCallId);
+    }
+  }
+  // Providers may give the result of a call they run themselves many messages later.
+  const owner = list.findLastIndex(
+    ({ message }, index) =>
+      index < keep &&
+      message.role === 'assistant' &&
+      message.content.some((part) => part.type === 'tool-call' && open.has(part.toolCallId)),
+  );
+  return owner === -1 ? keep : withCalls(list, owner);
 }

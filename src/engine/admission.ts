@@ -21,6 +21,8 @@ export interface ReadCall {
   /** As the schema gave it; the journal and the key keep the raw one. */
   readonly input: unknown;
   readonly admission: Admission;
+  /** Whether somebody was there when that was decided. */
+  readonly attended: boolean;
 }
 
 export interface AdmissionFor {
@@ -83,12 +85,19 @@ export async function rereadCall(
 ): Promise<ReadCall | undefined> {
   const tool = findTool(tools, record.toolName);
   if (tool === undefined) return undefined;
+  const { attended } = admission;
   const valid = await validate(tool.input, record.editedInput ?? record.input);
   if (!valid.ok) {
     const reason = `The input is not valid any more: ${cutText(valid.error, REASON_BYTES)}`;
-    return { record, tool, input: record.input, admission: { kind: 'refuse', reason } };
+    return { record, tool, input: record.input, admission: { kind: 'refuse', reason }, attended };
   }
-  return { record, tool, input: valid.value, admission: await admissionOf(tool, record, valid.value, admission) };
+  return {
+    record,
+    tool,
+    input: valid.value,
+    attended,
+    admission: await admissionOf(tool, record, valid.value, admission),
+  };
 }
 
 function hasOpenTwin(record: CallRecord, reviews: Iterable<ReviewRecord>): boolean {

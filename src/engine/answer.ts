@@ -150,6 +150,7 @@ async function readCall(
     tool: undefined,
     input: undefined,
     admission: { kind: 'free' },
+    attended: reading.attended,
   });
   const identity = identityOf(part.toolName, input);
   const base: CallRecord = {
@@ -195,7 +196,7 @@ async function readCall(
       idempotencyKey: own === undefined ? keyOf(reading.turnId, identity, ordinal) : textFrom(own, 'idempotencyKey'),
     };
     const admission = await admissionOf(found, record, valid.value, reading);
-    return { record, tool: found, input: valid.value, admission };
+    return { record, tool: found, input: valid.value, admission, attended: reading.attended };
   } catch (thrown) {
     return failed(`The tool could not prepare this call: ${messageOf(thrown)}`);
   }

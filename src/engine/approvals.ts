@@ -99,7 +99,7 @@ export class Approvals {
     if (head?.turnId !== turnId || !head.inProgress) return 'alreadyDecided';
     if (decision.allow && decision.input !== undefined) await this.checkEdit(head, call, decision.input);
     const resting = await RestingTurn.of(roster, head);
-    const said = await resting.decide(id, decision, grantFor);
+    const said = await oneWins(() => resting.decide(id, decision, grantFor));
     this.told(said, sessionId, turnId, id, decision);
     this.recovery.goOnLater(resting.head, false);
     return said;
@@ -127,6 +127,16 @@ export class Approvals {
       this.roster.announce({ type: 'approvalDecided', approvalId, allow, by }, { sessionId, turnId }, true);
     }
     return result;
+  }
+}
+
+/** Somebody else of another process was faster: their word stands. */
+async function oneWins(decide: () => Promise<DecisionResult>): Promise<DecisionResult> {
+  try {
+    return await decide();
+  } catch (thrown) {
+    if (thrown instanceof TurnError && thrown.code === 'TURN_CONFLICT') return 'alreadyDecided';
+    throw thrown;
   }
 }
 

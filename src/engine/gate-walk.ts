@@ -230,7 +230,7 @@ export class GateWalk {
       writer: this.writer,
       records,
       lease: this.lease as Lease,
-      attended: this.attended,
+      attended: this.given,
       attempt: head.attempts,
       interrupted: !this.wasParked,
       foreign: this.foreign as Foreign,
@@ -247,10 +247,14 @@ export class GateWalk {
   }
 
   /** Given anew by whoever asks; a parked turn keeps that of its own process. */
-  private get attended(): boolean {
+  private get given(): boolean {
     const { roster, head, wasParked, asked } = this;
-    if (asked.attended || roster.isPresent(head.sessionId)) return true;
-    return wasParked && roster.isAttended(head.turnId ?? '');
+    return asked.attended || (wasParked && roster.isAttended(head.turnId ?? ''));
+  }
+
+  /** Somebody is there at this moment, for whatever reason. */
+  private get attended(): boolean {
+    return this.given || this.roster.isPresent(this.head.sessionId);
   }
 
   private toolOf(callId: string): Tool | undefined {

@@ -238,8 +238,10 @@ export class Intake {
     if (input.after !== undefined) checkId(input.after, 'after');
     if (input.messageId !== undefined) checkId(input.messageId, 'messageId');
     if (input.routeKey !== undefined) checkId(input.routeKey, 'routeKey');
-    const context = input.context ?? null;
-    checkJson(context, 'context');
+    const given = input.context ?? null;
+    checkJson(given, 'context');
+    // A copy: what the application does to its object later must not reach the head.
+    const context = structuredClone(given);
     const { settings } = this.roster;
     const record: InboxRecord = {
       messageId: input.messageId ?? settings.ids(),

@@ -24,8 +24,11 @@ export class KnownCalls {
     if (call !== undefined) this.calls.set(callId, { ...call, input });
   }
 
-  admission({ callId }: CallRecord): Admission {
-    return this.calls.get(callId)?.admission ?? { kind: 'refuse', reason: 'This call is not known here.' };
+  /** Asked at every dispatch: what was decided while somebody was there counts only while somebody is (I6). */
+  admission({ callId }: CallRecord, attended: boolean): Admission {
+    const call = this.calls.get(callId);
+    if (call === undefined) return { kind: 'refuse', reason: 'This call is not known here.' };
+    return call.attended === attended ? call.admission : { kind: 'pending' };
   }
 
   /** The tool's own time-out where it gives a sensible one, else the limit of the turn. */

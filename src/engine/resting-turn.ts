@@ -3,7 +3,7 @@
  * words is a commit of its own, durable before it is told, whether the route is free or not.
  * Must not know how the turn goes on.
  */
-import { type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
+import { canGoOn, type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
 import type { CallRecord, Grant, Head } from '../core/records.js';
@@ -72,7 +72,7 @@ export class RestingTurn {
     const { head } = this;
     const written = this.records.factsToWrite();
     const { approvals, reviews } = this.records.waitingFor();
-    const waits = head.waiting !== null && approvals.length + reviews.length > 0;
+    const waits = head.waiting !== null && approvals.length + reviews.length > 0 && !canGoOn(this.records.batch);
     const patch: Partial<Head> = {
       ...written.patch,
       waiting: waits ? { approvals, reviews, until: head.waiting?.until ?? null } : null,

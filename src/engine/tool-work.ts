@@ -4,16 +4,17 @@
  * Must not know the model or how commits are made.
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
-import { admitCalls, type BatchFacts, batchState, openDecisions, openDoubts } from '../core/batch.js';
+import { admitCalls, type BatchFacts, batchState, canGoOn, openDecisions, openDoubts } from '../core/batch.js';
 import { isSettled } from '../core/journal.js';
 import { detectLoop, LOOP_WINDOW, traceOf } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
-import type { AdmissionFor } from './admission.js';
+import { type AdmissionFor, rereadCall } from './admission.js';
 import { callEvent } from './announcements.js';
 import type { ReadingFor } from './answer.js';
-import { type CallOutcome, pause, type Running, reconcileCall, runCall } from './tool-calls.js';
+import { Reconciliation } from './reconciliation.js';
+import { type CallOutcome, type Running, runCall } from './tool-calls.js';
 import { toolContext } from './tool-context.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
 
@@ -33,9 +34,9 @@ export class ToolWork {
   private foreign: Foreign = { deps: undefined, tools: {} };
   /** By call id, with the dispatch that runs. */
   private readonly running = new Map<string, { readonly dispatch: number; readonly run: Running }>();
-  private readonly reconciling = new Set<string>();
-  /** Calls whose tool could not say what became of them. */
-  private readonly unknown = new Set<string>();
+  private readonly reconciliation: Reconciliation;
+  /** Calls about which presence has to be asked anew. */
+  private readonly readmitting = new Set<string>();
   private arrived: Arrived[] = [];
   private stopped: unknown;
   private quiet: (() => void) | undefined;
@@ -45,6 +46,7 @@ export class ToolWork {
     this.scope = scope;
     this.late = late;
     this.compactionDue = compactionDue;
+    this.reconciliation = new Reconciliation(scope);
   }
 
   use(foreign: Foreign): void {
@@ -65,7 +67,8 @@ export class ToolWork {
   }
 
   get isRunning(): boolean {
-    return this.running.size + this.reconciling.size + this.arrived.length > 0;
+    const { running, readmitting, arrived, reconciliation } = this;
+    return running.size + readmitting.size + arrived.length > 0 || reconciliation.isUnderWay;
   }
 
   /** Resolves when nothing runs any more, or when the time is over. */
@@ -98,7 +101,25 @@ export class ToolWork {
       return;
     }
     if (!this.scope.closing) admitCalls(records.journal, answer.meta.id, this.facts());
+    for (const call of records.batch) if (this.isPending(call)) void this.readmit(call);
     await this.report();
+  }
+
+  private isPending(call: CallRecord): boolean {
+    const { attended } = this.scope.info();
+    return canGoOn([call]) && this.scope.known.admission(call, attended).kind === 'pending';
+  }
+
+  /** Somebody came or left since it was decided whether this call may start. */
+  private async readmit(call: CallRecord): Promise<void> {
+    if (this.readmitting.has(call.callId) || this.stopped !== undefined) return;
+    this.readmitting.add(call.callId);
+    const read = await rereadCall(call, this.foreign.tools, this.reading());
+    this.scope.enqueue(async () => {
+      this.readmitting.delete(call.callId);
+      if (read !== undefined) this.scope.known.add([read]);
+      await this.runCalls();
+    });
   }
 
   /** What a person or a late result says about a call in doubt. Only from within a task. */
@@ -166,7 +187,7 @@ export class ToolWork {
     if (this.scope.closing || this.stopped !== undefined) return;
     for (const call of this.scope.records.batch) {
       if (call.state === 'dispatched' && this.running.get(call.callId)?.dispatch !== call.dispatch) this.start(call);
-      else if (this.isAskable(call) && !this.reconciling.has(call.callId)) void this.reconcile(call);
+      else if (this.reconciliation.isAskable(call)) void this.reconcile(call);
     }
   }
 
@@ -184,24 +205,8 @@ export class ToolWork {
   }
 
   private async reconcile(call: CallRecord): Promise<void> {
-    const known = this.scope.known.get(call.callId);
-    if (known?.tool === undefined) return;
-    this.reconciling.add(call.callId);
-    const { clock } = this.scope.settings;
-    const landedBy = (call.dispatchedAt ?? clock.now()) + (known.tool.reconcileAfterMs ?? 0);
-    await pause(clock, landedBy - clock.now(), this.life.signal);
-    const outcome = await reconcileCall(known.tool, call, known.input, this.context(call), {
-      clock,
-      timeoutMs: this.scope.known.timeoutMs(call, this.scope.snapshot.context.limits.toolMs),
-      signal: this.life.signal,
-    });
-    this.scope.enqueue(async () => {
-      this.reconciling.delete(call.callId);
-      const now = this.scope.records.journal.get(call.callId);
-      // A person or a late result may have been faster.
-      if (now?.state !== 'inDoubt' || now.dispatch !== call.dispatch) return;
-      if (outcome === undefined) this.unknown.add(call.callId);
-      else this.record(call.callId, outcome);
+    await this.reconciliation.ask(call, this.context(call), this.life.signal, async (outcome) => {
+      if (outcome !== undefined) this.record(call.callId, outcome);
       await this.runCalls();
     });
   }
@@ -244,7 +249,7 @@ export class ToolWork {
     const { journal } = this.scope.records;
     const now = this.scope.settings.clock.now();
     this.running.delete(callId);
-    this.unknown.delete(callId);
+    this.reconciliation.forget(callId);
     switch (outcome.kind) {
       case 'succeeded':
         journal.advance(callId, 'call.succeeded', { output: outcome.output, settledAt: now, doubt: null });
@@ -270,18 +275,14 @@ export class ToolWork {
 
   facts(): BatchFacts {
     const { limits } = this.scope.snapshot.context;
+    const { attended } = this.scope.info();
     return {
-      admission: (call) => this.scope.known.admission(call),
-      isBeingReconciled: (call) => this.isAskable(call),
+      admission: (call) => this.scope.known.admission(call, attended),
+      isBeingReconciled: (call) => this.reconciliation.isAskable(call),
       parallelCalls: limits.parallelCalls,
       approvalMs: limits.approvalMs,
       now: this.scope.settings.clock.now(),
     };
-  }
-
-  private isAskable(call: CallRecord): boolean {
-    if (call.state !== 'inDoubt' || call.effect !== 'external' || this.unknown.has(call.callId)) return false;
-    return this.scope.known.get(call.callId)?.tool?.reconcile !== undefined;
   }
 
   private context(call: Pick<CallRecord, 'callId' | 'idempotencyKey'>): Omit<ToolContext, 'signal'> {

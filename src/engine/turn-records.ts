@@ -3,7 +3,7 @@
  * Must not know phases, tools or when to commit; the driver decides, this computes what a commit holds.
  */
 import type { Cause } from '../../machines/index.js';
-import { expireApprovals, openDecisions, openDoubts, refuse, resultsOf } from '../core/batch.js';
+import { expireApprovals, openDecisions, openDoubts, refuse } from '../core/batch.js';
 import { isSettled, Journal } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import {
@@ -16,6 +16,7 @@ import {
   type Usage,
 } from '../core/messages.js';
 import { NUDGES } from '../core/nudges.js';
+import { resultsOf } from '../core/outputs.js';
 import type { Clock, Ids, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';

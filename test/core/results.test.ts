@@ -2,9 +2,9 @@
 // that something may have happened, is how effects get repeated; one without bound ends the session (cases C2, C23, C24).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resultsOf } from '../../src/core/batch.js';
 import type { Json } from '../../src/core/json.js';
 import type { Message, ToolOutput } from '../../src/core/messages.js';
+import { resultsOf } from '../../src/core/outputs.js';
 import type { CallRecord } from '../../src/core/records.js';
 import { callOf, json, text } from './arbitraries.js';
 

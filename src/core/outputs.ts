@@ -1,0 +1,122 @@
+/**
+ * Owns what the model reads of a batch: one result for each call, in its order, cut to what the transcript may hold.
+ * Must not know storage: the whole output stays with its call.
+ */
+import { BATCH_OUTPUTS } from '../../machines/index.js';
+import { cutText, type Json } from './json.js';
+import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
+import { localCalls } from './messages.js';
+import type { CallRecord } from './records.js';
+import { resultPart } from './transcript.js';
+
+/** The results of an answer's calls, in the model's order (I10, case C2). `outputBytes` 0: nothing is cut. */
+export function resultsOf(
+  answer: Message,
+  batch: readonly CallRecord[],
+  outputBytes: number,
+): readonly ToolResultPart[] {
+  const parts = localCalls(answer);
+  // By id, which is unique within an answer: where a record is missing, no call may get the result of another.
+  const calls = new Map(batch.map((call) => [call.toolCallId, call]));
+  const outputs = parts.map((part) => shown(calls.get(part.toolCallId)));
+  const bytes = share(outputs, outputBytes);
+  return parts.map((part: ToolCallPart, index) => resultPart(part, cutOutput(outputs[index] as ToolOutput, bytes)));
+}
+
+/** What the model reads of a call, whole. */
+function shown(call: CallRecord | undefined): ToolOutput {
+  const output = call?.output ?? interrupted(call);
+  const ranEdited = call?.editedInput !== undefined && call.dispatch > 0;
+  return ranEdited ? noteEdit(output, call.editedInput) : output;
+}
+
+/**
+ * What one output of a batch may take: `outputBytes`, and together no more than a few of them. Short ones keep what
+ * they have, the long ones share the rest evenly.
+ */
+function share(outputs: readonly ToolOutput[], outputBytes: number): number {
+  if (outputBytes === 0) return 0;
+  let left = outputBytes * BATCH_OUTPUTS;
+  if (outputs.length <= BATCH_OUTPUTS) return outputBytes;
+  const sizes = outputs.map((output) => Math.min(sizeOf(output), outputBytes)).sort((a, b) => a - b);
+  for (const [index, size] of sizes.entries()) {
+    const even = Math.floor(left / (sizes.length - index));
+    if (size > even) return Math.max(1, even);
+    left -= size;
+  }
+  return outputBytes;
+}
+
+/** Bytes of the texts of an output; files are not cut and do not count. */
+function sizeOf(output: ToolOutput): number {
+  if (output.type === 'execution-denied') return byteLength(output.reason ?? '');
+  if (output.type === 'content') {
+    return output.value.reduce((sum, part) => sum + (part.type === 'text' ? byteLength(part.text) : 0), 0);
+  }
+  return byteLength(typeof output.value === 'string' ? output.value : JSON.stringify(output.value));
+}
+
+/** The model is told what really ran. */
+function noteEdit(output: ToolOutput, edited: Json): ToolOutput {
+  const note = {
+    type: 'text',
+    text: `A person changed the input before this call ran: ${JSON.stringify(edited)}`,
+  } as const;
+  if (output.type === 'content') return { ...output, value: [note, ...output.value] };
+  if (output.type === 'execution-denied') return output;
+  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
+  // An error stays one, for the model.
+  if (output.type !== 'text' && output.type !== 'json')
+    return { ...output, type: 'error-text', value: `${note.text}\n${text}` };
+  return { ...output, type: 'content', value: [note, { type: 'text', text }] };
+}
+
+/** What the model reads of a call that has no outcome when its turn ends. */
+function interrupted(call: CallRecord | undefined): ToolOutput {
+  const started = call !== undefined && call.dispatch > 0 && call.state !== 'notStarted';
+  return {
+    type: 'error-text',
+    value: started
+      ? 'This call was interrupted and its outcome is unknown. It may have taken effect: check before you repeat it.'
+      : 'This call did not run.',
+  };
+}
+
+/** Cut at a well-formed place, with a note; content keeps its files, and its texts share the bytes. */
+function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
+  if (bytes === 0) return output;
+  if (output.type === 'text' || output.type === 'error-text') return cutValue(output, output.value, bytes);
+  if (output.type === 'json' || output.type === 'error-json') {
+    const text = JSON.stringify(output.value);
+    if (text.length <= bytes / 4 || byteLength(text) <= bytes) return output;
+    return cutValue({ ...output, type: output.type === 'json' ? 'text' : 'error-text', value: text }, text, bytes);
+  }
+  if (output.type === 'execution-denied') {
+    const { reason } = output;
+    return reason === undefined || byteLength(reason) <= bytes ? output : { ...output, reason: cutNote(reason, bytes) };
+  }
+  if (output.type !== 'content') return output;
+  let left = bytes;
+  const value = output.value.map((part) => {
+    if (part.type !== 'text') return part;
+    const allowed = left;
+    left = Math.max(0, allowed - byteLength(part.text));
+    return byteLength(part.text) <= allowed ? part : { ...part, text: cutNote(part.text, allowed) };
+  });
+  return { ...output, value };
+}
+
+const byteLength = (text: string): number => new TextEncoder().encode(text).length;
+
+const cutNote = (text: string, bytes: number): string =>
+  `${cutText(text, bytes)}\n[cut: ${byteLength(text)} bytes in all, the rest is not shown]`;
+
+function cutValue(
+  output: ToolOutput & { readonly type: 'text' | 'error-text'; readonly value: string },
+  text: string,
+  bytes: number,
+): ToolOutput {
+  // One UTF-16 unit is at most three bytes: short texts need no encoding to be known as short.
+  if (text.length * 3 <= bytes || byteLength(text) <= bytes) return output;
+  return { ...output, value: cutNote(text, bytes) };
+}

@@ -1,0 +1,60 @@
+/**
+ * Owns asking tools what became of their calls in doubt: who can be asked, when, and who did not know.
+ * Must not know the batch or the chart; an answer goes back to whoever asked.
+ */
+import type { CallRecord } from '../core/records.js';
+import type { ToolContext } from '../core/tools.js';
+import { type CallOutcome, pause, reconcileCall } from './tool-calls.js';
+import type { TurnScope } from './turn-scope.js';
+
+export class Reconciliation {
+  private readonly scope: TurnScope;
+  private readonly asking = new Set<string>();
+  /** Calls whose tool could not say what became of them. */
+  private readonly unknown = new Set<string>();
+
+  constructor(scope: TurnScope) {
+    this.scope = scope;
+  }
+
+  get isUnderWay(): boolean {
+    return this.asking.size > 0;
+  }
+
+  /** In doubt, and its tool has not said yet that it does not know. */
+  isAskable({ callId, state, effect }: CallRecord): boolean {
+    if (state !== 'inDoubt' || effect !== 'external' || this.unknown.has(callId)) return false;
+    return this.scope.known.get(callId)?.tool?.reconcile !== undefined;
+  }
+
+  /** A new dispatch is a new question. */
+  forget(callId: string): void {
+    this.unknown.delete(callId);
+  }
+
+  /** Asks once the call can no longer land. `answered` runs in the mailbox, with what the tool said. */
+  async ask(
+    call: CallRecord,
+    context: Omit<ToolContext, 'signal'>,
+    signal: AbortSignal,
+    answered: (outcome: CallOutcome | undefined) => Promise<void>,
+  ): Promise<void> {
+    const { known, settings, snapshot, records } = this.scope;
+    const { tool, input } = known.get(call.callId) ?? {};
+    if (tool === undefined || this.asking.has(call.callId)) return;
+    this.asking.add(call.callId);
+    const { clock } = settings;
+    const landedBy = (call.dispatchedAt ?? clock.now()) + (tool.reconcileAfterMs ?? 0);
+    await pause(clock, landedBy - clock.now(), signal);
+    const timeoutMs = known.timeoutMs(call, snapshot.context.limits.toolMs);
+    const outcome = await reconcileCall(tool, call, input, context, { clock, timeoutMs, signal });
+    this.scope.enqueue(async () => {
+      this.asking.delete(call.callId);
+      const now = records.journal.get(call.callId);
+      // A person or a late result may have been faster.
+      if (now?.state !== 'inDoubt' || now.dispatch !== call.dispatch) return;
+      if (outcome === undefined) this.unknown.add(call.callId);
+      await answered(outcome);
+    });
+  }
+}
