@@ -192,7 +192,7 @@ class Walk {
   }
 }
 
-for (let seed = 1; seed <= 40; seed += 1) {
+for (let seed = 33; seed <= 52; seed += 1) {
   it(`walk ${seed}: all comes to rest, nothing accepted is lost, no effect is doubled`, async () => {
     const world = createWorld();
     const walk = new Walk(world, seed);
