@@ -106,7 +106,7 @@ export class People {
   ): Promise<boolean> {
     const { roster } = this;
     const sessionId = sessionIn(turnId);
-    if (turnOfCall(callId) !== turnId) return false;
+    if (turnOfCall(callId) !== turnId) throw new TypeError(`callId "${callId}" is no call of turn "${turnId}".`);
     return roster.sessions.run(sessionId, async () => {
       const running = roster.driverOf(sessionId);
       if (running?.turnId === turnId) return running.settle(callId, outcome, by.dispatch);

@@ -9,7 +9,7 @@ import type { TurnScope } from './turn-scope.js';
 
 export class Reconciliation {
   private readonly scope: TurnScope;
-  private readonly asking = new Set<string>();
+  private readonly asking = new Map<string, AbortController>();
   /** Calls whose tool could not say what became of them. */
   private readonly unknown = new Set<string>();
 
@@ -27,9 +27,11 @@ export class Reconciliation {
     return this.scope.known.get(callId)?.tool?.reconcile !== undefined;
   }
 
-  /** A new dispatch is a new question. */
+  /** Its outcome is known, from whomever: nobody has to be asked; a new dispatch would be a new question. */
   forget(callId: string): void {
     this.unknown.delete(callId);
+    this.asking.get(callId)?.abort();
+    this.asking.delete(callId);
   }
 
   /** Asks once the call can no longer land. `answered` runs in the mailbox, with what the tool said. */
@@ -42,14 +44,17 @@ export class Reconciliation {
     const { known, settings, snapshot, records } = this.scope;
     const { tool, input } = known.get(call.callId) ?? {};
     if (tool === undefined || this.asking.has(call.callId)) return;
-    this.asking.add(call.callId);
+    const own = new AbortController();
+    this.asking.set(call.callId, own);
+    const ended = AbortSignal.any([signal, own.signal]);
     const { clock } = settings;
     const landedBy = (call.dispatchedAt ?? clock.now()) + (tool.reconcileAfterMs ?? 0);
-    await pause(clock, landedBy - clock.now(), signal);
+    await pause(clock, landedBy - clock.now(), ended);
+    if (ended.aborted) return;
     const timeoutMs = known.timeoutMs(call, snapshot.context.limits.toolMs);
-    const outcome = await reconcileCall(tool, call, input, context, { clock, timeoutMs, signal });
+    const outcome = await reconcileCall(tool, call, input, context, { clock, timeoutMs, signal: ended });
     this.scope.enqueue(async () => {
-      this.asking.delete(call.callId);
+      if (this.asking.get(call.callId) === own) this.asking.delete(call.callId);
       const now = records.journal.get(call.callId);
       // A person or a late result may have been faster.
       if (now?.state !== 'inDoubt' || now.dispatch !== call.dispatch) return;

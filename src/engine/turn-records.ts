@@ -17,7 +17,7 @@ import {
 } from '../core/messages.js';
 import { NUDGES } from '../core/nudges.js';
 import { resultsOf } from '../core/outputs.js';
-import type { Clock, Ids, SessionRecords } from '../core/ports.js';
+import type { Clock, Ids, SessionRecords, TranscriptWrite } from '../core/ports.js';
 import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';
 import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
@@ -214,7 +214,11 @@ export class TurnRecords {
    * a person can go on, what they are asked is part of it.
    */
   checkpointToWrite(head: Head, needsPerson: boolean): Written {
-    const transcript = planTranscript(this.stored, this.list, head.epoch);
+    // What leaves the list may never have been on disk: then the rest looks like an append, and is a rewrite all the same.
+    const transcript: TranscriptWrite | undefined =
+      this.archived.length > 0
+        ? { kind: 'rewrite', epoch: head.epoch + 1, messages: this.list }
+        : planTranscript(this.stored, this.list, head.epoch);
     const parts: CommitParts = {
       ...(transcript === undefined ? {} : { transcript }),
       ...(this.archived.length === 0 ? {} : { archive: this.archived }),
@@ -244,7 +248,7 @@ export class TurnRecords {
       for (const message of added) this.stored.push(message);
     } else if (transcript !== undefined) {
       const before = new Set(this.stored);
-      added = transcript.messages.filter((message) => !before.has(message));
+      added = [...(archive ?? []), ...transcript.messages].filter((message) => !before.has(message));
       this.stored = [...transcript.messages];
     }
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
@@ -260,7 +264,8 @@ export class TurnRecords {
     needsPerson: boolean,
   ): Written {
     const put = needsPerson ? this.newReviews() : [];
-    const remove = calls.filter((call) => isSettled(call) && this.reviews.has(call.callId)).map((call) => call.callId);
+    const settledReview = (call: CallRecord): boolean => call.state !== 'inDoubt' && this.reviews.has(call.callId);
+    const remove = calls.filter(settledReview).map((call) => call.callId);
     return {
       calls,
       parts: {
@@ -283,7 +288,9 @@ export class TurnRecords {
 
   /** Doubts that nobody but a person can end, and that are not listed yet. */
   private newReviews(): readonly ReviewRecord[] {
-    const doubts = openDoubts([...this.journal.all()]).filter((call) => !this.reviews.has(call.callId));
+    const doubts = openDoubts([...this.journal.all()]).filter(
+      (call) => this.reviews.get(call.callId)?.dispatch !== call.dispatch,
+    );
     return doubts.map(reviewRecord);
   }
 }
