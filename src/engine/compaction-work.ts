@@ -6,6 +6,7 @@ import { applyCompaction, COMPACT_ABOVE, sizeOf, WORTHWHILE } from '../core/comp
 import { messageOf } from '../core/errors.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Model } from '../core/model.js';
+import { phaseOf } from '../core/step.js';
 import { summarise } from './compactor.js';
 import type { TurnScope } from './turn-scope.js';
 
@@ -36,6 +37,14 @@ export class CompactionWork {
     const { scope } = this;
     const { generation, settings, records } = scope;
     const list = [...records.messages];
+    // Taken up again after a restart, a compaction that was refused before it is not tried a second time (case C22).
+    if (!this.isForced && !this.isDue) {
+      scope.enqueue(async () => {
+        if (scope.generation === generation) await scope.advance({ type: 'compaction.refused', reason: 'notDue' });
+      });
+      return;
+    }
+    const disarm = this.onTimeout(list);
     let refused: string | undefined;
     let apply = (): void => undefined;
     if (settings.compact === false) {
@@ -51,6 +60,7 @@ export class CompactionWork {
       }
     }
     scope.enqueue(async () => {
+      disarm();
       if (scope.generation !== generation) return;
       if (refused === undefined) await this.applied(list, apply);
       else await this.refused(list, refused);
@@ -66,9 +76,33 @@ export class CompactionWork {
   }
 
   private async refused(list: readonly StoredMessage[], reason: string): Promise<void> {
+    this.noteRefusal(list, reason);
+    await this.scope.advance({ type: 'compaction.refused', reason });
+  }
+
+  private noteRefusal(list: readonly StoredMessage[], reason: string): void {
     this.scope.records.compactionRefusedAt = sizeOf(list);
     this.scope.announce({ type: 'compactionRefused', reason }, false);
-    await this.scope.advance({ type: 'compaction.refused', reason });
+  }
+
+  /** The model refused the list: whatever came of earlier tries, this one is due. */
+  private get isForced(): boolean {
+    const { cause } = this.scope.snapshot.context;
+    return cause?.kind === 'modelError' && cause.error === 'contextLength';
+  }
+
+  /** The chart ends a compaction that takes too long, and the turn goes on: that is a refusal like any other. */
+  private onTimeout(list: readonly StoredMessage[]): () => void {
+    const { scope } = this;
+    const { phaseSignal } = scope;
+    const left = (): void => {
+      const phase = phaseOf(scope.snapshot);
+      if (scope.snapshot.status !== 'active' || phase === 'compacting') return;
+      this.noteRefusal(list, 'timeout');
+      scope.enqueue(() => scope.writeFacts());
+    };
+    phaseSignal.addEventListener('abort', left, { once: true });
+    return () => phaseSignal.removeEventListener('abort', left);
   }
 
   private call(list: readonly StoredMessage[]) {

@@ -50,7 +50,9 @@ export class TurnWrites {
   /** Outcomes, notes and dispatches as they come; the snapshot stays that of the last checkpoint. */
   async facts(snapshot: TurnSnapshot, deadlines: Deadlines): Promise<void> {
     const waiting = this.waitingIn(snapshot, deadlines);
-    if (!this.records.hasStoredChanges && equalJson(waiting, this.commits.head.waiting)) return;
+    const { head } = this.commits;
+    const refusal = this.records.compactionRefusedAt !== head.compactionRefusedAt;
+    if (!this.records.hasStoredChanges && !refusal && equalJson(waiting, head.waiting)) return;
     await this.commits.write(this.records.factsToWrite(waiting !== null), { waiting });
   }
 

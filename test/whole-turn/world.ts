@@ -29,7 +29,12 @@ export class WholeWorld extends World {
     for await (const { sessionId } of this.store.sessions('agent')) {
       for (const { meta } of await this.store.archive(sessionId)) kept.add(meta.id);
     }
-    return this.witness.violations.filter((found) => !kept.has(/^I11: input (\S+) is gone$/.exec(found)?.[1] ?? ''));
+    // On disk beside the list, or gone because somebody said so.
+    const named = /^(?:I11: input (\S+) is gone|I9: message (\S+) is announced and not on disk)$/;
+    return this.witness.violations.filter((found) => {
+      const [, input, message] = named.exec(found) ?? [];
+      return !kept.has(input ?? message ?? '');
+    });
   }
 
   /** What the model reads of each call, in the order of the list. */
