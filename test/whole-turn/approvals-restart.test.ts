@@ -126,6 +126,8 @@ it('a question of an unknown version is abandoned with an event when it is decid
   const { id } = only(await engine.approvals());
   const said = await engine.decideApproval(id, yes).catch((error) => error.code);
   expect(['applied', 'TURN_NOT_RESUMABLE']).toContain(said);
+  // The decision is durable at once; that the turn cannot go on with it shows behind it.
+  await until(() => world.eventsOf('interrupted_turn_abandoned').length > 0, 'the turn is abandoned');
   expect(only(world.eventsOf('interrupted_turn_abandoned'))).toMatchObject({ gate: 'checkpoint' });
   expect(await world.head()).toMatchObject({ inProgress: false, ended: { kind: 'abandoned' } });
   expect(await engine.approvals()).toEqual([]);

@@ -160,7 +160,10 @@ it('two decisions at once from two processes: one wins, the other gets an answer
   const world = createWorld();
   const { engine, id } = await waiting(world);
   const other = world.boot({ tools: { write: act(() => 'written', { ...parking, input: path }) } });
-  const answers = await Promise.allSettled([engine.decideApproval(id, yes), other.decideApproval(id, yes)]);
+  const answers = await Promise.allSettled([
+    engine.decideApproval(id, yes),
+    other.decideApproval(id, { ...yes, by: 'bob' }),
+  ]);
   const said = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.code));
   expect(said.filter((answer) => answer === 'applied')).toHaveLength(1);
   expect(['alreadyDecided', 'TURN_NOT_RESUMABLE', 'TURN_BUSY']).toContain(said.find((answer) => answer !== 'applied'));
