@@ -4,7 +4,7 @@
  */
 import type { TurnEvent, TurnRest } from '../../index.js';
 import { labelOf } from './script.js';
-import type { FromService, Landed, Reported } from './wire.js';
+import type { Decide, FromService, Landed, Reported } from './wire.js';
 
 export interface Moment {
   /** Moments with the same words right behind each other share a line; only the names differ. */
@@ -35,6 +35,15 @@ export function momentOf(message: FromService): Moment | undefined {
     case 'accepted':
       // A fresh message is announced by its own event, when it is durable.
       return message.accepted === 'started' ? undefined : moment(`the same message again: ${message.accepted}`);
+    case 'parked': {
+      const names = message.approvals.map(({ id, toolName }) => labelOf(id, toolName));
+      if (!message.found) return moment('parked: nothing runs until a person decides', [], { durable: true });
+      const spent = `${message.attempts} attempts spent`;
+      return moment(`found parked, gate "person", ${spent}; it waits for a person:`, names, { tone: 'good' });
+    }
+    case 'decided':
+      // Where it was applied, the event says so.
+      return message.result === 'applied' ? undefined : moment(`decideApproval(): ${message.result}`);
     case 'rest':
       return isCompleted(message.rest) ? undefined : moment(describeRest(message.rest), [], { tone: 'bad' });
     case 'event':
@@ -44,6 +53,9 @@ export function momentOf(message: FromService): Moment | undefined {
 
 export const momentOfLanding = ({ callId }: Landed): Moment =>
   moment('took effect:', [labelOf(callId, 'post')], { durable: true, tone: 'good' });
+
+export const momentOfDecision = ({ id, allow, reason }: Decide, again: boolean): Moment =>
+  moment(`${again ? 'once more' : 'decides'}: ${allow ? 'yes' : 'no'}, "${reason}":`, [labelOf(id, 'a call')]);
 
 export const isCompleted = (rest: TurnRest): boolean => rest.status === 'completed';
 
@@ -79,6 +91,12 @@ function momentOfEvent(event: TurnEvent): Moment | undefined {
     case 'interrupted_turn_abandoned':
     case 'interrupted_turn_review_required':
       return moment(`${event.type}, gate "${event.gate}": ${event.reason}`, [], { durable, tone: 'good' });
+    case 'approvalRequested':
+      return moment('asks a person:', [labelOf(event.approval.id, event.approval.toolName)], { durable });
+    case 'approvalDecided': {
+      const words = `${event.allow ? 'allowed' : 'refused'} by ${event.by}:`;
+      return moment(words, [labelOf(event.approvalId, 'a call')], { durable, tone: 'good' });
+    }
     case 'usage':
       return moment('model answered');
     case 'delta':

@@ -1,5 +1,5 @@
 /**
- * Owns the child's end of the IPC channel: the first message, telling, and ending when the director is gone.
+ * Owns the child's end of the IPC channel: the first message, the ones behind it, telling, and ending when the director is gone.
  * Must not know what the child does.
  */
 
@@ -7,6 +7,13 @@
 export function started<T>(): Promise<T> {
   process.once('disconnect', () => process.exit(1));
   return new Promise((resolve) => process.once('message', (message) => resolve(message as T)));
+}
+
+/** Every further message of the director's; the result ends the listening. */
+export function listen<T>(hear: (message: T) => void): () => void {
+  const listener = (message: unknown): void => hear(message as T);
+  process.on('message', listener);
+  return () => void process.off('message', listener);
 }
 
 export function tell<T>(message: T): void {

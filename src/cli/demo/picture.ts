@@ -9,6 +9,7 @@ const LABEL = 27;
 const COLUMNS = 100 - LABEL - 1;
 
 const KILL = '|';
+const LEGEND = '= runs   . waits for a person   * took effect   ? asked what became of it   | SIGKILL   < cut off';
 
 /** How much of the time between a kill and the next start is drawn: nothing happens in it. */
 const DEAD_MS = 40;
@@ -28,7 +29,7 @@ export function drawTurn(witness: Witness, to: number, paint: Paint): readonly s
     draw(witness.model),
     ...[...witness.calls.values()].map(draw),
     '',
-    paint.dim('= running   * took effect   ? asked what became of it   | SIGKILL   < cut off by it'),
+    paint.dim(LEGEND),
   ];
 }
 
@@ -55,9 +56,10 @@ function processes({ starts, kills }: Witness, scale: (at: number) => number): s
 
 function row(call: SeenCall, { kills }: Witness, scale: (at: number) => number): string {
   const cells = blank(kills, scale);
-  for (const { from, to, cut } of call.spans) {
+  for (const { from, to, cut, waits } of call.spans) {
+    const sign = waits ? '.' : '=';
     const last = to === null ? COLUMNS - 1 : scale(to);
-    for (let cell = scale(from); cell <= last; cell += 1) if (cells[cell] !== KILL) cells[cell] = '=';
+    for (let cell = scale(from); cell <= last; cell += 1) if (cells[cell] !== KILL) cells[cell] = sign;
     if (cut && last > 0) cells[last - 1] = '<';
   }
   for (const at of call.asked) mark(cells, scale(at), '?');

@@ -48,7 +48,7 @@ export class Report implements RoundWatcher {
     } else if (number === 1) {
       const most = plan.kills.every((kill) => 'moment' in kill) && plan.again.includes('random');
       this.print(
-        `${this.rounds} rounds, each with a fresh folder and ${most ? `up to ${MOST_KILLS} kills` : 'one kill'}.`,
+        `${this.rounds} rounds, each with a fresh folder and ${most ? `up to ${MOST_KILLS} kills` : 'one kill'} and one more while it is parked.`,
       );
       this.print('');
     }
@@ -99,18 +99,21 @@ export class Report implements RoundWatcher {
   }
 
   private planned(plan: KillPlan): readonly string[] {
+    const parked = 'It is killed once more while the turn is parked; a person decides after the restart.';
     if (plan.again === '')
-      return ['The service is killed in the parallel batch, the moment the third post takes effect.'];
-    return [`The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.`, `Again: ${again(plan)}`];
+      return ['The service is killed in the parallel batch, the moment the third post takes effect.', parked];
+    const killed = `The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.`;
+    return [killed, parked, `Again: ${again(plan)}`];
   }
 
-  private cutOff({ landed, notLanded, inDoubt, modelRan }: DoneKill): readonly string[] {
+  private cutOff({ landed, notLanded, inDoubt, waiting, modelRan }: DoneKill): readonly string[] {
     const width = WIDTH - 5;
     const lines: string[] = [];
     if (modelRan) lines.push('The model was thinking: its answer never came.');
     if (landed.length > 0) lines.push(...wrap('Had taken effect, but no result was told yet:', landed, width));
     if (notLanded.length > 0) lines.push(...wrap('Had not taken effect, but were dispatched:', notLanded, width));
     if (inDoubt.length > 0) lines.push(...wrap('In doubt since the kill before:', inDoubt, width));
+    if (waiting.length > 0) lines.push(...wrap('Waiting for a person, and no call was running:', waiting, width));
     if (lines.length === 0) lines.push('No call was running.');
     return lines.map((line) => `     ${line}`);
   }
@@ -130,12 +133,12 @@ export class Report implements RoundWatcher {
   private oneLine(result: RoundResult, plan: KillPlan): void {
     const { verdict, kills, startedAt, endedAt } = result;
     const right = exitCodeOf([result]) === 0;
-    const where = kills.map(({ moment, phase }) => `${moment} (${phase})`).join(' and ');
-    const told = kills.length === 0 ? 'not killed' : `killed behind moment ${where}`;
+    const where = kills.map(({ moment, phase }) => `${moment} (${phase})`).join(', ');
+    const told = kills.length === 0 ? 'not killed' : `killed behind ${where}`;
     const once = verdict.effects - verdict.lost;
     const head = `round ${String(this.number).padStart(String(this.rounds).length)}`;
     const end = `${once}/${verdict.effects} once  ${((endedAt - startedAt) / 1000).toFixed(1)} s`;
-    const text = `${head}  ${told.padEnd(64)}  ${right ? end : `WRONG ${end}`}`;
+    const text = `${head}  ${told.padEnd(66)}  ${right ? end : `WRONG ${end}`}`;
     this.print(right ? text : this.paint.bad(text));
     if (right) return;
     this.table(verdict);

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import type { TurnRest } from '../../index.js';
 import { type Child, type Ended, startChild } from './children.js';
 import type { Kill, KillPlan } from './kill-plan.js';
-import { describeRest, isCompleted, type Moment, momentOf, momentOfLanding } from './moments.js';
+import { describeRest, isCompleted, type Moment, momentOf, momentOfDecision, momentOfLanding } from './moments.js';
+import { PERSON, Person } from './person.js';
 import { projectIn, writeProject } from './project.js';
 import { expectedEffects } from './script.js';
 import { judge, type Verdict, type World } from './verdict.js';
-import type { FromReceiver, FromService, Landed, ReceiverAddress, ToReceiver, ToService } from './wire.js';
+import type { Decide, FromReceiver, FromService, Landed, ReceiverAddress, ToReceiver, ToService } from './wire.js';
 import { type CutOff, Witness } from './witness.js';
 
 export interface DoneKill extends CutOff {
-  readonly kill: Kill;
   /** The moment it landed behind. */
   readonly moment: number;
   readonly phase: string;
@@ -39,8 +39,10 @@ export interface RoundWatcher {
   killed(kill: DoneKill): void;
 }
 
-/** A round takes about two seconds; one that takes this long hangs. */
+/** A round takes about three seconds; one that takes this long hangs. */
 const ROUND_MS = 60_000;
+/** How long a turn is parked before the service is killed; the person comes back after that. */
+const PARKED_MS = 120;
 
 export class Round {
   private readonly folder: string;
@@ -54,9 +56,13 @@ export class Round {
   private services = 0;
   private service: Child<ToService> | undefined;
   private rest: TurnRest | undefined;
+  /** The next planned kill, under way. */
   private armed: NodeJS.Timeout | undefined;
-  /** The kill that was sent to the service that runs now. */
-  private sent: Kill | undefined;
+  /** The kill of every round: the one of a parked turn. */
+  private parting: NodeJS.Timeout | undefined;
+  /** The service that runs now has been killed. */
+  private sent = false;
+  private readonly person = new Person((decision, again) => this.decide(decision, again));
 
   constructor(folder: string, plan: KillPlan, watcher: RoundWatcher) {
     this.folder = folder;
@@ -73,7 +79,7 @@ export class Round {
     });
     const failure = await Promise.race([this.runServices(receiver.address), late]);
     clearTimeout(timer);
-    clearTimeout(this.armed);
+    this.disarm();
     this.service?.kill();
     const endedAt = performance.now();
     receiver.child.kill();
@@ -106,15 +112,14 @@ export class Round {
   private async runServices(address: Promise<ReceiverAddress>): Promise<string | null> {
     for (;;) {
       this.services += 1;
-      this.sent = undefined;
+      this.sent = false;
       const service = startChild<ToService, FromService>('./service.js', (message) => this.heard(message));
       this.service = service;
       service.send({ type: 'start', folder: this.folder, receiver: await address });
       this.armNext();
       const ended = await service.ended;
-      clearTimeout(this.armed);
-      this.armed = undefined;
-      if (this.sent !== undefined && ended.signal === 'SIGKILL') this.noteKill(service, this.sent);
+      this.disarm();
+      if (this.sent && ended.signal === 'SIGKILL') this.noteKill(service);
       else return this.failureOf(ended);
     }
   }
@@ -125,10 +130,10 @@ export class Round {
     return isCompleted(this.rest) ? null : describeRest(this.rest);
   }
 
-  private noteKill(service: Child<ToService>, kill: Kill): void {
+  private noteKill(service: Child<ToService>): void {
     const phase = this.witness.phase || (this.services === 1 ? 'start' : 'recovery');
     const cutOff = this.witness.kill(performance.now());
-    const done = { ...cutOff, kill, moment: this.moments, phase, service: this.services, pid: service.pid };
+    const done = { ...cutOff, moment: this.moments, phase, service: this.services, pid: service.pid };
     this.done.push(done);
     this.watcher.killed(done);
   }
@@ -138,7 +143,14 @@ export class Round {
     const isNews = this.witness.hear(message, at);
     if (message.type === 'rest') this.rest = message.rest;
     const moment = isNews ? momentOf(message) : undefined;
+    this.person.hear(message);
+    if (message.type === 'parked' && !this.person.isThere) this.partFrom();
     if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
+  }
+
+  private decide(decision: Decide, again: boolean): void {
+    this.service?.send(decision);
+    this.tell(performance.now(), PERSON, momentOfDecision(decision, again));
   }
 
   private heardLanding(landed: Landed): void {
@@ -158,17 +170,34 @@ export class Round {
   private armNext(): void {
     const [kill] = this.pending;
     const { service } = this;
-    if (kill === undefined || service === undefined || this.armed !== undefined || this.sent !== undefined) return;
+    if (kill === undefined || service === undefined || this.armed !== undefined || this.sent) return;
     const isDue = 'moment' in kill ? this.moments >= kill.moment : this.landings >= kill.landed;
     if (!isDue) return;
     const strike = (): void => {
-      this.sent = kill;
+      if (this.sent) return;
       this.pending.shift();
-      service.kill();
+      this.strike();
     };
     // Without a delay the service has not done anything since.
     if (kill.delayMs === 0) strike();
     else this.armed = setTimeout(strike, kill.delayMs);
+  }
+
+  /** The turn is parked, and nobody has decided yet: the service goes, and whoever starts next finds the turn. */
+  private partFrom(): void {
+    this.parting = setTimeout(() => this.strike(), PARKED_MS);
+  }
+
+  private strike(): void {
+    this.sent = true;
+    this.service?.kill();
+  }
+
+  private disarm(): void {
+    clearTimeout(this.armed);
+    clearTimeout(this.parting);
+    this.armed = undefined;
+    this.person.stopThinking();
   }
 }
 

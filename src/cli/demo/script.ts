@@ -28,6 +28,7 @@ const runTests = (path: string): ScriptedCall => ({ tool: 'run_tests', input: { 
 const write = (path: string, text: string): ScriptedCall => ({ tool: 'write_file', input: { path, text } });
 const append = (path: string, line: string): ScriptedCall => ({ tool: 'append_line', input: { path, line } });
 const post = (to: string, text: string): ScriptedCall => ({ tool: 'post', input: { to, text } });
+const publish = (to: string, text: string): ScriptedCall => ({ tool: 'publish', input: { to, text } });
 
 const STEPS: readonly Step[] = [
   {
@@ -58,6 +59,10 @@ const STEPS: readonly Step[] = [
   {
     say: 'Both runners are up. I tell the users.',
     calls: [post('mail', 'tide 1.4.0: high water at springs'), write('status.json', '{ "released": "1.4.0" }\n')],
+  },
+  {
+    say: 'The users know. The front page needs a yes from a person.',
+    calls: [publish('front-page', 'tide 1.4.0: high water at springs')],
   },
 ];
 
@@ -119,6 +124,7 @@ function expectedOf(call: ScriptedCall): Expected | undefined {
   const { path = '', text = '', line = '', to = '' } = call.input;
   switch (call.tool) {
     case 'post':
+    case 'publish':
       return { kind: 'posted', name, to, text, times: 1 };
     case 'append_line':
       return { kind: 'appended', name, path, line, times: 1 };

@@ -3,15 +3,15 @@
  * does nothing about that beyond calling `recover()` when it starts. Must not know that it is watched or killed.
  */
 import { join } from 'node:path';
-import { createTurnEngine } from '../../index.js';
+import { createTurnEngine, type Turn, type TurnRest } from '../../index.js';
 import { openLevelStore } from '../../store/level-store.js';
-import { done, started, tell } from './parent.js';
+import { done, listen, started, tell } from './parent.js';
 import { projectIn } from './project.js';
 import { INSTRUCTIONS, releaseModel, TASK } from './script.js';
 import { releaseTools } from './tools.js';
-import type { FromService, ToService } from './wire.js';
+import type { Decide, FromService, StartService } from './wire.js';
 
-const { folder, receiver } = await started<ToService>();
+const { folder, receiver } = await started<StartService>();
 tell<FromService>({ type: 'up' });
 
 const store = await openLevelStore({ path: join(folder, 'store') });
@@ -22,6 +22,15 @@ const engine = createTurnEngine({
   tools: releaseTools(projectIn(folder), receiver),
   instructions: INSTRUCTIONS,
   onEvent: (event) => tell<FromService>({ type: 'event', event }),
+});
+
+// A person's yes or no may come at any time: for a turn that runs as for one that some earlier process parked.
+let answered = Promise.resolve();
+const stopListening = listen<Decide>(({ id, allow, by, reason }) => {
+  answered = answered.then(async () => {
+    const result = await engine.decideApproval(id, { allow, by, reason });
+    tell<FromService>({ type: 'decided', id, result });
+  });
 });
 
 // What an earlier process left behind goes on from where it was.
@@ -43,7 +52,19 @@ const { accepted, turn } = await engine.sendMessage({
 });
 tell<FromService>({ type: 'accepted', accepted });
 
-tell<FromService>({ type: 'rest', rest: await turn.rest });
+tell<FromService>({ type: 'rest', rest: await endOf(turn) });
+stopListening();
+await answered;
 await engine.close();
 await store.close();
 done();
+
+/** A parked turn needs no process. This one stays up for the person's word, as a server does. */
+async function endOf({ turnId, rest, outcome }: Turn): Promise<TurnRest> {
+  const first = await rest;
+  if (first.status !== 'parked') return first;
+  const approvals = await engine.approvals();
+  const attempts = (await engine.interrupted()).find((waiting) => waiting.turnId === turnId)?.attempts ?? 0;
+  tell<FromService>({ type: 'parked', found: parked.includes(turnId), attempts, approvals });
+  return outcome;
+}

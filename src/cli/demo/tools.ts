@@ -22,8 +22,17 @@ export function releaseTools(project: string, receiver: ReceiverAddress): ToolSe
     write_file: writeTool(project),
     append_line: appendTool(project),
     post: postTool(receiver),
+    publish: publishTool(receiver),
   };
 }
+
+/** The same effect where everybody sees it: a person has to agree, and the turn waits for them over restarts. */
+const publishTool = (receiver: ReceiverAddress) => ({
+  ...postTool(receiver),
+  description: 'Publishes a text for everybody to see.',
+  approval: 'required' as const,
+  unattended: 'park' as const,
+});
 
 /** A model's path may not leave the project. */
 function inside(project: string, path: string): string {

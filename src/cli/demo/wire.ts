@@ -2,7 +2,7 @@
  * Owns what the processes of the demo say to each other over their IPC channels.
  * Must not know who prints it or what is done with it.
  */
-import type { TurnEvent, TurnRest } from '../../index.js';
+import type { Approval, DecisionResult, TurnEvent, TurnRest } from '../../index.js';
 
 export interface ReceiverAddress {
   readonly url: string;
@@ -25,12 +25,23 @@ export type FromReceiver =
   | { readonly type: 'listening'; readonly port: number }
   | { readonly type: 'landed'; readonly landed: Landed };
 
-export type ToService = {
+export interface StartService {
   readonly type: 'start';
   /** The folder of the round: it holds the store and the project. */
   readonly folder: string;
   readonly receiver: ReceiverAddress;
-};
+}
+
+/** What a person says about a call that waits for them. */
+export interface Decide {
+  readonly type: 'decide';
+  readonly id: string;
+  readonly allow: boolean;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export type ToService = StartService | Decide;
 
 export type FromService =
   | { readonly type: 'up' }
@@ -43,6 +54,16 @@ export type FromService =
       readonly abandoned: number;
     }
   | { readonly type: 'accepted'; readonly accepted: 'started' | 'queued' | 'duplicate' }
+  | {
+      readonly type: 'parked';
+      /** Another process parked it; this one found it so. */
+      readonly found: boolean;
+      /** Spent on its recovery so far. */
+      readonly attempts: number;
+      /** The calls that wait for a person. */
+      readonly approvals: readonly Approval[];
+    }
+  | { readonly type: 'decided'; readonly id: string; readonly result: DecisionResult }
   | { readonly type: 'rest'; readonly rest: TurnRest };
 
 /** What the tools of the demo report as progress: for people who watch, never for the verdict. */

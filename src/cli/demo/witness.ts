@@ -6,11 +6,12 @@ import type { TurnEvent } from '../../index.js';
 import { labelOf } from './script.js';
 import type { FromService, Landed, Reported } from './wire.js';
 
-/** A stretch of time in one process; `cut` by a kill. `to` is null while it lasts. */
+/** A stretch of time, running in one process or waiting for a person over several; `cut` by a kill. `to` is null while it lasts. */
 export interface Span {
   readonly from: number;
   to: number | null;
   cut: boolean;
+  readonly waits: boolean;
 }
 
 export interface SeenCall {
@@ -24,6 +25,8 @@ export interface SeenCall {
 
 export interface CutOff {
   readonly modelRan: boolean;
+  /** Waiting for a person, which a kill does not change. */
+  readonly waiting: readonly string[];
   /** Dispatched and not recorded as settled, by whether their effect is out there already. */
   readonly landed: readonly string[];
   readonly notLanded: readonly string[];
@@ -41,6 +44,10 @@ export class Witness {
   /** `at`: ms on the director's clock. Whether it is news: a note of a call tells the state of the call once more. */
   hear(message: FromService, at: number): boolean {
     if (message.type === 'up') this.starts.push(at);
+    if (message.type === 'parked' && message.found) {
+      this.phase = 'awaitingApproval';
+      for (const { id, toolName } of message.approvals) this.wait(this.call(id, toolName), at);
+    }
     return message.type !== 'event' || this.hearEvent(message.event, at);
   }
 
@@ -52,11 +59,13 @@ export class Witness {
     this.kills.push(at);
     const modelRan = close(this.model, at, true);
     const inDoubt = [...this.calls.values()].filter(({ state }) => state === 'inDoubt');
-    const open = [...this.calls.values()].filter((call) => close(call, at, true));
+    const waiting = [...this.calls.values()].filter(waits);
+    const open = [...this.calls.values()].filter((call) => !waits(call) && close(call, at, true));
     for (const call of open) call.state = 'cut off';
     this.phase = '';
     return {
       modelRan,
+      waiting: waiting.map(({ label }) => label),
       landed: open.filter((call) => call.landed.length > 0).map(({ label }) => label),
       notLanded: open.filter((call) => call.landed.length === 0).map(({ label }) => label),
       inDoubt: inDoubt.map(({ label }) => label),
@@ -75,6 +84,8 @@ export class Witness {
       if (known) return false;
       if (event.state === 'dispatched') open(call, at);
       else close(call, at, false);
+    } else if (event.type === 'approvalRequested') {
+      this.wait(this.call(event.approval.id, event.approval.toolName), at);
     } else if (event.type === 'progress') {
       const call = this.call(event.callId, 'call');
       const reported = event.value as unknown as Reported;
@@ -82,6 +93,11 @@ export class Witness {
       else call.asked.push(at);
     }
     return true;
+  }
+
+  /** Over restarts: one stretch. */
+  private wait(call: SeenCall, at: number): void {
+    if (!waits(call)) open(call, at, true);
   }
 
   private call(callId: string, toolName: string): SeenCall {
@@ -93,10 +109,12 @@ export class Witness {
   }
 }
 
-function open(call: SeenCall, at: number): void {
+function open(call: SeenCall, at: number, waits = false): void {
   close(call, at, false);
-  call.spans.push({ from: at, to: null, cut: false });
+  call.spans.push({ from: at, to: null, cut: false, waits });
 }
+
+const waits = ({ spans }: SeenCall): boolean => spans.at(-1)?.to === null && spans.at(-1)?.waits === true;
 
 /** Whether it was open. */
 function close(call: SeenCall, at: number, cut: boolean): boolean {
