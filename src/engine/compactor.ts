@@ -33,8 +33,7 @@ const TASK =
 
 export const summarise: Compactor = async (messages, call) => {
   const keep = keepFrom(messages);
-  const older = messages.slice(0, keep).map((stored) => render(stored.message));
-  const transcript = older.join('\n\n').slice(-call.targetTokens * CHARS_PER_TOKEN);
+  const transcript = excerpt(messages.slice(0, keep), call.targetTokens * CHARS_PER_TOKEN);
   const answer = await call.model.call(
     {
       instructions: [],
@@ -69,6 +68,25 @@ function keepFrom(messages: readonly StoredMessage[]): number {
   }
   while (from > 0 && messages[from]?.message.role === 'tool') from -= 1;
   return from;
+}
+
+/**
+ * What fits of the older part: the task and earlier summaries in any case - nobody else remembers what they say -, and
+ * of the rest the newest.
+ */
+function excerpt(older: readonly StoredMessage[], chars: number): string {
+  const texts = older.map((stored) => render(stored.message).slice(0, chars / 4));
+  const first = older.findIndex((stored) => stored.message.role === 'user');
+  const isKey = (index: number): boolean => index === first || older[index]?.meta.origin === 'summary';
+  let left = chars - texts.reduce((sum, text, index) => sum + (isKey(index) ? text.length : 0), 0);
+  let from = texts.length;
+  while (from > 0 && left >= 0) {
+    left -= isKey(from - 1) ? 0 : (texts[from - 1] as string).length;
+    if (left >= 0) from -= 1;
+  }
+  const shown = texts.filter((_, index) => index >= from || isKey(index));
+  // A text that was cut may end in half a character.
+  return shown.join('\n\n').toWellFormed();
 }
 
 function render(message: Message): string {

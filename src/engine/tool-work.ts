@@ -5,14 +5,14 @@
  */
 import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { admitCalls, type BatchFacts, batchState, canGoOn, openDecisions, openDoubts } from '../core/batch.js';
-import { isSettled } from '../core/journal.js';
-import { detectLoop, LOOP_WINDOW, traceOf } from '../core/loop-detector.js';
+import { LOOP_WINDOW } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
 import { type AdmissionFor, rereadCall } from './admission.js';
 import { callEvent } from './announcements.js';
 import type { ReadingFor } from './answer.js';
+import { loopVerdict } from './loop-verdict.js';
 import { Reconciliation } from './reconciliation.js';
 import { type CallOutcome, type Running, runCall } from './tool-calls.js';
 import { toolContext } from './tool-context.js';
@@ -173,12 +173,9 @@ export class ToolWork {
   /** The batch is over: does the turn go in circles, is the list too long? */
   private settled(): ChartEvent {
     const { settings, records } = this.scope;
-    const judge = settings.loopDetector === false ? undefined : (settings.loopDetector ?? detectLoop);
-    const verdict = judge?.(records.journal.recent(LOOP_WINDOW).filter(isSettled).map(traceOf));
     return {
       type: 'calls.settled',
-      stop: verdict?.verdict === 'stop' ? `loop: ${verdict.reason}` : null,
-      nudge: verdict?.verdict === 'nudge',
+      ...loopVerdict(settings, records.journal.recent(LOOP_WINDOW)),
       compact: this.compactionDue(),
     };
   }

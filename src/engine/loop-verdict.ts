@@ -1,0 +1,30 @@
+/**
+ * Owns asking the loop detector, the engine's own or the application's, and what its word comes to.
+ * Must not know the chart: what a stop or a nudge leads to is decided there.
+ */
+import { REASON_BYTES } from '../../machines/index.js';
+import { messageOf } from '../core/errors.js';
+import { isSettled } from '../core/journal.js';
+import { cutText } from '../core/json.js';
+import { detectLoop, traceOf } from '../core/loop-detector.js';
+import type { CallRecord } from '../core/records.js';
+import type { Settings } from './options.js';
+
+export function loopVerdict(
+  { loopDetector = detectLoop }: Settings,
+  recent: readonly CallRecord[],
+): { readonly stop: string | null; readonly nudge: boolean } {
+  if (loopDetector === false) return { stop: null, nudge: false };
+  try {
+    const verdict = loopDetector(recent.filter(isSettled).map(traceOf));
+    const stops = verdict?.verdict === 'stop';
+    return {
+      stop: stops ? cutText(`loop: ${String(verdict.reason)}`, REASON_BYTES) : null,
+      nudge: verdict?.verdict === 'nudge',
+    };
+  } catch (thrown) {
+    // A judge that fails says nothing about the turn, and must not go unnoticed.
+    process.emitWarning(`loopDetector threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
+    return { stop: null, nudge: false };
+  }
+}
