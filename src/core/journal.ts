@@ -164,13 +164,17 @@ export class Journal {
     return [...this.changed].map((id) => this.records.get(id) as CallRecord);
   }
 
-  /** Called when the commit that holds these records is durable. */
-  written(calls: readonly CallRecord[]): void {
+  /** Called when the commit that holds these records is durable; gives those whose life took a step by it. */
+  written(calls: readonly CallRecord[]): readonly CallRecord[] {
     this.storedCounts = this.countsWith(calls);
+    const stepped: CallRecord[] = [];
     for (const call of calls) {
+      const before = this.stored.get(call.callId);
+      if (before?.state !== call.state || before.dispatch !== call.dispatch) stepped.push(call);
       this.stored.set(call.callId, call);
       if (this.records.get(call.callId) === call) this.changed.delete(call.callId);
     }
+    return stepped;
   }
 
   private keep(call: CallRecord): void {

@@ -3,7 +3,7 @@
  * Must not know storage: the whole output stays with its call.
  */
 import { BATCH_OUTPUTS } from '../../machines/index.js';
-import { cutText, type Json } from './json.js';
+import { cutText } from './json.js';
 import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
 import { localCalls } from './messages.js';
 import type { CallRecord } from './records.js';
@@ -23,11 +23,16 @@ export function resultsOf(
   return parts.map((part: ToolCallPart, index) => resultPart(part, cutOutput(outputs[index] as ToolOutput, bytes)));
 }
 
-/** What the model reads of a call, whole. */
+/** What the model reads of a call, whole, with what a person said about it. */
 function shown(call: CallRecord | undefined): ToolOutput {
   const output = call?.output ?? interrupted(call);
-  const ranEdited = call?.editedInput !== undefined && call.dispatch > 0;
-  return ranEdited ? noteEdit(output, call.editedInput) : output;
+  if (call === undefined || call.dispatch === 0) return output;
+  const notes: string[] = [];
+  if (call.editedInput !== undefined) {
+    notes.push(`A person changed the input before this call ran: ${JSON.stringify(call.editedInput)}`);
+  }
+  if (call.approval?.reason !== undefined) notes.push(`A person allowed this call: ${call.approval.reason}`);
+  return notes.length === 0 ? output : withNote(output, notes.join('\n'));
 }
 
 /**
@@ -56,19 +61,16 @@ function sizeOf(output: ToolOutput): number {
   return byteLength(typeof output.value === 'string' ? output.value : JSON.stringify(output.value));
 }
 
-/** The model is told what really ran. */
-function noteEdit(output: ToolOutput, edited: Json): ToolOutput {
-  const note = {
-    type: 'text',
-    text: `A person changed the input before this call ran: ${JSON.stringify(edited)}`,
-  } as const;
+/** An error stays one, for the model. */
+function withNote(output: ToolOutput, text: string): ToolOutput {
+  const note = { type: 'text', text } as const;
   if (output.type === 'content') return { ...output, value: [note, ...output.value] };
   if (output.type === 'execution-denied') return output;
-  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
-  // An error stays one, for the model.
-  if (output.type !== 'text' && output.type !== 'json')
-    return { ...output, type: 'error-text', value: `${note.text}\n${text}` };
-  return { ...output, type: 'content', value: [note, { type: 'text', text }] };
+  const value = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
+  if (output.type === 'error-text' || output.type === 'error-json') {
+    return { ...output, type: 'error-text', value: `${text}\n${value}` };
+  }
+  return { ...output, type: 'content', value: [note, { type: 'text', text: value }] };
 }
 
 /** What the model reads of a call that has no outcome when its turn ends. */

@@ -6,7 +6,8 @@ import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
 import type { Roster } from './roster.js';
-import { TurnRecords, type Written } from './turn-records.js';
+import { TurnRecords } from './turn-records.js';
+import type { Written } from './written.js';
 
 /**
  * Abandoned is not a phase: only the head says so. The checkpoint stays, a person may still resume the turn until

@@ -2,10 +2,9 @@
  * Owns which events a step of the chart is worth. Must not know who listens or when they are told.
  */
 import type { Approval, EventBody, Review } from '../core/events.js';
-import type { StoredMessage } from '../core/messages.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
 import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
-import type { Written } from './turn-records.js';
+import type { Durable } from './written.js';
 
 /** What happened in a step, for people: told after its commit. */
 export function announcementsOf(before: TurnSnapshot | null, plan: Plan): readonly EventBody[] {
@@ -27,10 +26,10 @@ export function announcementsOf(before: TurnSnapshot | null, plan: Plan): readon
 }
 
 /** What a commit made durable. */
-export function writtenEvents(written: Written, messages: readonly StoredMessage[]): readonly EventBody[] {
+export function writtenEvents({ messages, calls }: Durable): readonly EventBody[] {
   return [
     ...messages.map(({ message, meta }): EventBody => ({ type: 'message', message, meta })),
-    ...written.calls.map(callEvent),
+    ...calls.map(callEvent),
   ];
 }
 

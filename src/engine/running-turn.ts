@@ -8,7 +8,7 @@ import type { CommitParts } from './head-writer.js';
 import type { CallOutcome } from './tool-calls.js';
 import type { TurnDriver } from './turn-driver.js';
 import type { Turn } from './turn-handles.js';
-import type { Written } from './turn-records.js';
+import type { Written } from './written.js';
 
 /** Of the turn itself nothing is written by such a change. */
 const NOTHING: Written = { calls: [], parts: {}, patch: {}, progress: false };

@@ -2,12 +2,12 @@
  * Owns how a turn becomes durable: it builds the commits of one driver and keeps at each until it is on disk.
  * Must not know what led to a commit. While one fails, nobody goes on: event, ownership and running tools are kept.
  */
-import { messageOf, TurnError } from '../core/errors.js';
-import type { StoredMessage } from '../core/messages.js';
+import { TurnError } from '../core/errors.js';
 import type { Clock, Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { CommitParts, HeadWriter } from './head-writer.js';
-import type { TurnRecords, Written } from './turn-records.js';
+import type { TurnRecords } from './turn-records.js';
+import type { Durable, Written } from './written.js';
 
 /** Pauses between tries of what has to be durable, growing from the first to the last. */
 export const FIRST_RETRY_MS = 250;
@@ -16,8 +16,8 @@ export const LAST_RETRY_MS = 15_000;
 export interface CommitListener {
   /** Called at each failed try. */
   failed(error: TurnError): void;
-  /** Called when a commit is durable, with the messages that are new on disk. */
-  durable(written: Written, messages: readonly StoredMessage[]): void;
+  /** Called when a commit is durable, with what is new on disk. */
+  durable(durable: Durable): void;
 }
 
 export class TurnCommits {
@@ -64,15 +64,13 @@ export class TurnCommits {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
       try {
         await this.writer.write(commit);
-        this.listener.durable(written, this.records.markWritten(written));
+        this.listener.durable(this.records.markWritten(written));
         return;
       } catch (thrown) {
-        const error =
-          thrown instanceof TurnError
-            ? thrown
-            : new TurnError('TURN_STORE_FAILED', messageOf(thrown), { cause: thrown });
-        if (error.code !== 'TURN_STORE_FAILED' || this.givenUp) throw error;
-        this.listener.failed(error);
+        const failed = thrown instanceof TurnError && thrown.code === 'TURN_STORE_FAILED';
+        // Anything else will not get better by trying again: a conflict, a closed store, a defect.
+        if (!failed || this.givenUp) throw thrown;
+        this.listener.failed(thrown);
         await this.pause(waitMs);
       }
     }
@@ -81,7 +79,7 @@ export class TurnCommits {
   /** One try: for a commit whose caller still waits for an answer and has lost nothing if it fails. */
   async tryWrite(written: Written, patch: Partial<Head>, parts: CommitParts): Promise<void> {
     await this.writer.write(this.build(written, patch, parts));
-    this.listener.durable(written, this.records.markWritten(written));
+    this.listener.durable(this.records.markWritten(written));
   }
 
   /** The process is closing: a commit that fails now is not tried again. */

@@ -65,8 +65,8 @@ export class TurnDriver implements TurnScope {
       activeBefore: start.writer.head.turnId === start.records.turnId ? start.writer.head.activeMs : 0,
       listener: {
         failed: (error) => this.commitFailed(error),
-        durable: (written, messages) => {
-          for (const event of writtenEvents(written, messages)) this.announce(event, true);
+        durable: (durable) => {
+          for (const event of writtenEvents(durable)) this.announce(event, true);
         },
       },
     });

@@ -23,14 +23,7 @@ import type { EditName } from '../core/step.js';
 import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
 import { reviewRecord } from './announcements.js';
 import type { CommitParts } from './head-writer.js';
-
-/** What a commit wrote, so that it can be taken off the list of what is not on disk. */
-export interface Written {
-  readonly parts: CommitParts;
-  readonly patch: Partial<Head>;
-  readonly calls: readonly CallRecord[];
-  readonly progress: boolean;
-}
+import type { Durable, Written } from './written.js';
 
 export class TurnRecords {
   readonly turnId: string;
@@ -237,9 +230,9 @@ export class TurnRecords {
     return this.written(this.journal.changedAll(), parts, patch, needsPerson);
   }
 
-  /** Called when the commit is durable; gives the messages that are new on disk. */
-  markWritten(written: Written): readonly StoredMessage[] {
-    this.journal.written(written.calls);
+  /** Called when the commit is durable; gives what is new on disk. */
+  markWritten(written: Written): Durable {
+    const calls = this.journal.written(written.calls);
     const { transcript, archive, inbox, reviews } = written.parts;
     if (archive !== undefined) this.archived = this.archived.slice(archive.length);
     let added: readonly StoredMessage[] = [];
@@ -254,7 +247,7 @@ export class TurnRecords {
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
     for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);
     if (inbox !== undefined) this.joined = this.joined.filter((input) => !inbox.remove.includes(input));
-    return added;
+    return { messages: added, calls };
   }
 
   private written(
