@@ -121,14 +121,15 @@ describe.each(WORLDS)('a session created again in %s', (name) => {
       for (const size of [1, 200, 200, 200, 200, 200, 200, 200, 200]) {
         fillers.push(appended(fillers.at(-1)?.head, 'filler', texts('f', size)));
       }
-      // The sweep begins beside the first batch of the removal, and then waits: others that came before it fill the
-      // batches, while the old session goes and the new one, with as many messages in the same epoch, comes.
-      const first = store.commit(rewritten(old.head, 's', ['short']));
-      const all = [first, ...fillers.map((commit) => store.commit(commit)), store.remove('s')];
-      await Promise.all([...all, store.commit(appended(undefined, 's', texts('new', 490)))]);
+      // The sweep begins beside a last commit of the old session and then waits: others that came before it fill the
+      // batches, while the old session goes and the new one, with messages in the same epoch, comes.
+      const short = rewritten(old.head, 's', ['short']);
+      const commits = [short, commitAfter(short.head, 's'), ...fillers];
+      const all = [...commits.map((commit) => store.commit(commit)), store.remove('s')];
+      await Promise.all([...all, store.commit(appended(undefined, 's', texts('new', 290)))]);
       await store.close();
       const after = await world.open();
-      expect(textsOf(await after.messages('s'))).toEqual(texts('new', 490));
+      expect(textsOf(await after.messages('s'))).toEqual(texts('new', 290));
       await after.close();
     });
   });

@@ -109,14 +109,14 @@ describe.each(WORLDS)('the sessions of an agent in %s', (name) => {
       await create(store, all);
       const found = await listed(store, async (head) => {
         // As housekeeping does it: what is listed goes, others come before and behind the place, or move on.
-        await store.remove(head.sessionId);
+        if (head.sessionId.endsWith('0')) await store.remove(head.sessionId);
         if (head.sessionId === 's0010') {
           await create(store, ['s', 'z']);
           await store.commit(commitAfter(await store.head('s0500'), 's0500'));
         }
       });
       expect(found).toEqual([...all, 'z']);
-      expect(await listed(store)).toEqual(['s']);
+      expect(await listed(store)).toEqual(['s', ...all.filter((id) => !id.endsWith('0')), 'z']);
     }),
   );
 
