@@ -85,7 +85,11 @@ export class TurnWrites {
   /** A turn waits for a person once nothing else is open; gate 4 reads it from the head. */
   waitingIn(snapshot: TurnSnapshot, deadlines: Deadlines): Head['waiting'] {
     const phase = phaseOf(snapshot);
-    if (phase === 'awaitingReview') return { ...this.records.waitingFor(), until: null };
+    if (phase === 'awaitingReview') {
+      const waiting = this.records.waitingFor();
+      // With everything settled the turn goes on by itself: killed now, a head that says "waits" parks it for ever.
+      return waiting.reviews.length === 0 ? null : { ...waiting, until: null };
+    }
     if (phase !== 'awaitingApproval' || !this.onlyPeople()) return null;
     const until = snapshot.context.limits.approvalMs > 0 ? [...deadlines.values()][0] : undefined;
     return { ...this.records.waitingFor(), until: until ?? null };
