@@ -89,6 +89,25 @@ describe.each(WORLDS)('a removal that is cut off in %s', (name) => {
       expect(await stored(world), label).toEqual(others);
     });
   }, 60_000);
+
+  it('by a batch of somebody else that fails, begins again on the new handle and ends', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      await live(store, 's', size);
+      await swept(world);
+      // The second batch holds the large commit alone, while the removal has begun and waits.
+      const { batches } = world;
+      world.fate = (n) => (n === batches + 2 ? 'fail' : 'pass');
+      const small = appended(undefined, 'other', ['small']);
+      const large = appended(small.head, 'other', texts('large', 480));
+      const results = await Promise.allSettled([store.commit(small), store.commit(large), store.remove('s')]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(await isThere(store, 's')).toBe(false);
+      await store.remove('other');
+      expect(await stored(world)).toMatchObject([{ kind: 'meta' }]);
+      await store.close();
+    });
+  });
 });
 
 describe.each(WORLDS)('a session created again in %s', (name) => {
