@@ -17,8 +17,8 @@ export type KillAt = 'batch' | 'random' | number;
 /** The third post lands in the middle of the parallel batch: some calls are recorded by then, some are not. */
 const IN_THE_BATCH: Kill = { landed: 3, delayMs: 0 };
 
-/** A whole turn without a kill has about this many moments. */
-const MOMENTS = 56;
+/** A whole turn with no other kill than the one of the parked turn has about this many moments. */
+const MOMENTS = 76;
 /** A second kill comes at most this many moments behind the first: it finds the recovery, or what follows it. */
 const MOMENTS_OF_RECOVERY = 5;
 const MOMENTS_BETWEEN = 22;

@@ -133,12 +133,12 @@ export class Report implements RoundWatcher {
   private oneLine(result: RoundResult, plan: KillPlan): void {
     const { verdict, kills, startedAt, endedAt } = result;
     const right = exitCodeOf([result]) === 0;
-    const where = kills.map(({ moment, phase }) => `${moment} (${phase})`).join(', ');
-    const told = kills.length === 0 ? 'not killed' : `killed behind ${where}`;
+    const where = kills.map(({ moment, phase }) => `${moment} ${phase}`).join(', ');
+    const told = kills.length === 0 ? 'not killed' : `killed at ${where}`;
     const once = verdict.effects - verdict.lost;
     const head = `round ${String(this.number).padStart(String(this.rounds).length)}`;
     const end = `${once}/${verdict.effects} once  ${((endedAt - startedAt) / 1000).toFixed(1)} s`;
-    const text = `${head}  ${told.padEnd(66)}  ${right ? end : `WRONG ${end}`}`;
+    const text = `${head}  ${told.padEnd(68)}  ${right ? end : `WRONG ${end}`}`;
     this.print(right ? text : this.paint.bad(text));
     if (right) return;
     this.table(verdict);
