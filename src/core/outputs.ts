@@ -95,23 +95,27 @@ function cutOutput(output: ToolOutput, bytes: number): ToolOutput {
   }
   if (output.type === 'execution-denied') {
     const { reason } = output;
-    return reason === undefined || byteLength(reason) <= bytes ? output : { ...output, reason: cutNote(reason, bytes) };
+    return reason === undefined || byteLength(reason) <= bytes
+      ? output
+      : { ...output, reason: `${cutText(reason, bytes)}\n${cutNote(output)}` };
   }
   if (output.type !== 'content') return output;
+  if (sizeOf(output) <= bytes) return output;
   let left = bytes;
-  const value = output.value.map((part) => {
-    if (part.type !== 'text') return part;
+  const value = output.value.flatMap((part): (typeof part)[] => {
+    if (part.type !== 'text') return [part];
+    // One note is enough: behind it no text is shown.
+    if (left < 0) return [];
     const allowed = left;
-    left = Math.max(0, allowed - byteLength(part.text));
-    return byteLength(part.text) <= allowed ? part : { ...part, text: cutNote(part.text, allowed) };
+    left -= byteLength(part.text);
+    return [left >= 0 ? part : { ...part, text: `${cutText(part.text, allowed)}\n${cutNote(output)}` }];
   });
   return { ...output, value };
 }
 
 const byteLength = (text: string): number => new TextEncoder().encode(text).length;
 
-const cutNote = (text: string, bytes: number): string =>
-  `${cutText(text, bytes)}\n[cut: ${byteLength(text)} bytes in all, the rest is not shown]`;
+const cutNote = (output: ToolOutput): string => `[cut: ${sizeOf(output)} bytes in all, the rest is not shown]`;
 
 function cutValue(
   output: ToolOutput & { readonly type: 'text' | 'error-text'; readonly value: string },
@@ -120,5 +124,5 @@ function cutValue(
 ): ToolOutput {
   // One UTF-16 unit is at most three bytes: short texts need no encoding to be known as short.
   if (text.length * 3 <= bytes || byteLength(text) <= bytes) return output;
-  return { ...output, value: cutNote(text, bytes) };
+  return { ...output, value: `${cutText(text, bytes)}\n${cutNote(output)}` };
 }

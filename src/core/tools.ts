@@ -133,7 +133,8 @@ export type Validated = { readonly ok: true; readonly value: unknown } | { reado
 /** Runs a schema, synchronous or not; what it throws is a fault of the input, not of the engine. */
 export async function validate(schema: Schema, value: unknown): Promise<Validated> {
   try {
-    const result = (await schema['~standard'].validate(value)) as {
+    // A copy: what a tool does to its input must not reach the journal or the transcript.
+    const result = (await schema['~standard'].validate(structuredClone(value))) as {
       value?: unknown;
       issues?: readonly { message: string; path?: readonly (PropertyKey | { key: PropertyKey })[] }[];
     };

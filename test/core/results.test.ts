@@ -144,15 +144,10 @@ describe('a long result', () => {
 
   it('of several parts shares the bytes among its texts, and keeps its files (case C24)', () => {
     const part = (value: string) => ({ type: 'text', text: value }) as const;
-    const cut = told({ type: 'content', value: [part('abc'), file, part('defg'), part('hi')] }, 5);
+    const cut = told({ type: 'content', value: [part('abc'), file, part('defg'), part('hi'), file] }, 5);
     expect(cut).toEqual({
       type: 'content',
-      value: [
-        part('abc'),
-        file,
-        part('de\n[cut: 4 bytes in all, the rest is not shown]'),
-        part('\n[cut: 2 bytes in all, the rest is not shown]'),
-      ],
+      value: [part('abc'), file, part('de\n[cut: 9 bytes in all, the rest is not shown]'), file],
     });
   });
 
