@@ -143,9 +143,9 @@ export class Round {
     const isNews = this.witness.hear(message, at);
     if (message.type === 'rest') this.rest = message.rest;
     const moment = isNews ? momentOf(message) : undefined;
+    if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
     this.person.hear(message);
     if (message.type === 'parked' && !this.person.isThere) this.partFrom();
-    if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
   }
 
   private decide(decision: Decide, again: boolean): void {
