@@ -107,6 +107,11 @@ export class Journal {
     return this.stored.has(callId);
   }
 
+  /** As it is on disk. */
+  storedAs(callId: string): CallRecord | undefined {
+    return this.stored.get(callId);
+  }
+
   identicalTo(toolName: string, input: Json): readonly CallRecord[] {
     const ids = this.identical.get(identityOf(toolName, input)) ?? [];
     return ids.map((id) => this.records.get(id) as CallRecord);

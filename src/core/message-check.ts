@@ -75,13 +75,19 @@ function recordAt(value: unknown, path: string): Fields {
 
 function checkParts(value: unknown, role: keyof typeof PARTS_OF, path: string): void {
   if (!Array.isArray(value)) fail(path, 'an array of parts');
-  for (const [index, part] of (value as unknown[]).entries()) {
-    const at = `${path}[${index}]`;
-    const fields = recordAt(part, at);
-    if (!PARTS_OF[role].includes(fields.type as string)) fail(`${at}.type`, PARTS_OF[role].join(', '));
-    for (const [name, check] of Object.entries(PARTS[fields.type as string] ?? {}))
-      check(fields[name], `${at}.${name}`);
-  }
+  for (const [index, part] of (value as unknown[]).entries()) checkPart(part, role, `${path}[${index}]`);
+}
+
+function checkPart(part: unknown, role: keyof typeof PARTS_OF, path: string): void {
+  const fields = recordAt(part, path);
+  const type = fields.type as string;
+  if (!PARTS_OF[role].includes(type)) fail(`${path}.type`, PARTS_OF[role].join(', '));
+  for (const [name, check] of Object.entries(PARTS[type] ?? {})) check(fields[name], `${path}.${name}`);
+}
+
+/** One part of an answer. @throws {TypeError} names the field and what it has to be. */
+export function checkAssistantPart(part: unknown, path: string): void {
+  checkPart(part, 'assistant', path);
 }
 
 /**

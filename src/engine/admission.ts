@@ -27,7 +27,7 @@ export interface ReadCall {
 
 export interface AdmissionFor {
   /** Open doubts of the session: an identical external call waits until a person has settled them. */
-  readonly reviews: Iterable<ReviewRecord>;
+  readonly reviews: readonly ReviewRecord[];
   readonly attended: boolean;
   /** A person said that this tool needs no more asking. */
   isGranted(toolName: string): boolean;
@@ -100,7 +100,7 @@ export async function rereadCall(
   };
 }
 
-function hasOpenTwin(record: CallRecord, reviews: Iterable<ReviewRecord>): boolean {
+function hasOpenTwin(record: CallRecord, reviews: readonly ReviewRecord[]): boolean {
   const identity = identityOf(record.toolName, record.input);
   for (const review of reviews) {
     if (review.turnId !== record.turnId && identityOf(review.toolName, review.input) === identity) return true;

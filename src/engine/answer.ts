@@ -8,6 +8,7 @@ import { ModelError, messageOf } from '../core/errors.js';
 import { callIdOf } from '../core/ids.js';
 import { identityOf, type Journal, keyOf, takeOrdinal } from '../core/journal.js';
 import { type Json, toJson } from '../core/json.js';
+import { checkAssistantPart } from '../core/message-check.js';
 import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from '../core/messages.js';
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
 import type { CallRecord } from '../core/records.js';
@@ -87,16 +88,15 @@ function faultOf(
   return says || reason === 'continue' ? null : 'empty';
 }
 
-const PARTS: ReadonlySet<unknown> = new Set<AssistantPart['type']>([
-  'text',
-  'file',
-  'reasoning',
-  'reasoning-file',
-  'custom',
-  'tool-call',
-  'tool-result',
-  'tool-approval-request',
-]);
+function partFrom(given: unknown, path: string): AssistantPart {
+  const part = toJson(given, path);
+  try {
+    checkAssistantPart(part, path);
+    return part as unknown as AssistantPart;
+  } catch (thrown) {
+    throw new ModelError('other', `the model port gave no answer: ${messageOf(thrown)}`);
+  }
+}
 
 /** Text from models is made well formed; what has no JSON value is no answer. Call ids are made unique within it. */
 function storable(answer: ModelAnswer): {
@@ -113,9 +113,8 @@ function storable(answer: ModelAnswer): {
   const malformed = new Map<AssistantPart, string>();
   const ids = new Set<string>();
   const content = answer.content.map((given: AnswerPart, index): AssistantPart => {
-    if (!PARTS.has(given?.type)) return refuse(`content[${index}].type is ${String(given?.type)}`);
-    const { malformed: fault, ...part } = given;
-    const stored = toJson(part, `content[${index}]`) as unknown as AssistantPart;
+    const { malformed: fault, ...part } = given ?? {};
+    const stored = partFrom(part, `content[${index}]`);
     if (stored.type !== 'tool-call') return stored;
     const call =
       stored.providerExecuted === true ? stored : { ...stored, toolCallId: uniqueId(stored.toolCallId, ids) };

@@ -11,7 +11,8 @@ import type { CallRecord, Grant, Head } from '../core/records.js';
 import { validate } from '../core/tools.js';
 import { findTool } from './admission.js';
 import { approvalOf } from './announcements.js';
-import { buildForeignInTime } from './foreign.js';
+import { buildForeign, setupBounds } from './foreign.js';
+import { inTime } from './in-time.js';
 import type { Recovery } from './recovery.js';
 import { RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
@@ -68,7 +69,7 @@ export class Approvals {
       throw new TypeError('attend needs { person }: who is there.');
     if (!Number.isSafeInteger(by.forMs) || by.forMs < 0)
       throw new TypeError('forMs must be whole ms, 0 to end the presence.');
-    this.roster.attend(sessionId, this.roster.settings.clock.now() + by.forMs);
+    this.roster.presence.attend(sessionId, by.forMs);
   }
 
   private async waitingIn(sessionId: string): Promise<readonly CallRecord[]> {
@@ -109,7 +110,8 @@ export class Approvals {
   private async checkEdit(head: Head, { toolName }: CallRecord, input: Json): Promise<void> {
     const { settings } = this.roster;
     const moment = { attended: false, recovered: false, attempt: head.attempts };
-    const { tools } = await buildForeignInTime(settings, turnInfo(settings, head, moment));
+    const build = (signal: AbortSignal) => buildForeign(settings, turnInfo(settings, head, moment), signal);
+    const { tools } = await inTime(setupBounds(this.roster), 'dependencies and tools', build);
     const tool = findTool(tools, toolName);
     const valid = tool === undefined ? undefined : await validate(tool.input, input);
     if (valid?.ok === false) throw new TypeError(`input is not valid for tool "${toolName}": ${valid.error}`);
@@ -149,6 +151,7 @@ function grantOf(turnId: string, { allow, by, grant }: ApprovalDecision): ((tool
 function checkDecision(decision: ApprovalDecision): void {
   if (typeof decision?.allow !== 'boolean') throw new TypeError('allow must be true or false.');
   if (typeof decision.by !== 'string' || decision.by === '') throw new TypeError('by must say who decided.');
+  checkJson(decision.by, 'by');
   if (decision.reason !== undefined && typeof decision.reason !== 'string')
     throw new TypeError('reason must be a text.');
   if (decision.reason !== undefined) checkJson(decision.reason, 'reason');

@@ -2,11 +2,12 @@
  * Owns the delivery of outcomes to `onOutcome`: at least once across crashes. The head names what is due and keeps
  * the marker until it is taken. Must not know how turns end.
  */
-import { messageOf, TurnError } from '../core/errors.js';
+import { messageOf } from '../core/errors.js';
 import { sessionOfTurn } from '../core/ids.js';
 import type { Head, OutcomeRecord } from '../core/records.js';
-import { buildForeignInTime } from './foreign.js';
+import { buildForeign, setupBounds } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
+import { inTime } from './in-time.js';
 import { fromRecord } from './outcome.js';
 import type { Roster } from './roster.js';
 import { turnInfo } from './turn-info.js';
@@ -38,27 +39,22 @@ export class Delivery {
     const { settings } = this.roster;
     const turn = turnInfo(settings, { ...record, sessionId }, { attended: false, recovered: false, attempt: 0 });
     try {
-      const deliver = async (): Promise<void> => {
-        const { deps } = await buildForeignInTime(settings, turn);
-        await settings.onOutcome?.(fromRecord(record), turn, deps);
-      };
-      await Promise.race([deliver(), this.processGone()]);
+      const {
+        settings: { clock },
+        gone,
+      } = this.roster;
+      const { deps } = await inTime(setupBounds(this.roster), 'dependencies', (signal) =>
+        buildForeign(settings, turn, signal),
+      );
+      await inTime({ clock, ms: null, gone: gone.signal }, 'onOutcome', async () =>
+        settings.onOutcome?.(fromRecord(record), turn, deps),
+      );
       return true;
     } catch (thrown) {
       const undelivered = { type: 'outcomeUndelivered', reason: messageOf(thrown) } as const;
       this.roster.announce(undelivered, { sessionId, turnId: record.turnId }, false);
       return false;
     }
-  }
-
-  /** An application that never answers must not keep the process: the outcome stays due. */
-  private processGone(): Promise<never> {
-    const { signal } = this.roster.gone;
-    return new Promise((_resolve, reject) => {
-      const end = (): void => reject(new TurnError('TURN_ENGINE_CLOSING', 'the process is closing'));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
   }
 
   private async taken(sessionId: string, turnId: string): Promise<void> {

@@ -17,7 +17,7 @@ import { type Accepted, type Input, Intake } from './intake.js';
 import { checkOptions, type EngineOptions } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
-import { Recovery, type RecoveryReport } from './recovery.js';
+import { AT_DEADLINE, Recovery, type RecoveryReport } from './recovery.js';
 import { Roster } from './roster.js';
 import type { InterruptedTurn, Session, TurnEngine } from './turn-engine.js';
 import { type CancelOptions, type Turn, TurnHandles } from './turn-handles.js';
@@ -52,7 +52,7 @@ class Engine implements TurnEngine {
     this.housekeeping = new Housekeeping(roster);
     this.decisions = new Approvals(roster, this.recovery);
     this.parked = new Parked(settings.clock, ({ sessionId, turnId }) =>
-      roster.inBackground({ sessionId, turnId }, () => this.recovery.recoverOne(sessionId, turnId)),
+      roster.inBackground({ sessionId, turnId }, () => this.recovery.recoverOne(sessionId, turnId, AT_DEADLINE)),
     );
     roster.listener = {
       ended: (turn) => {

@@ -16,20 +16,9 @@ export async function buildForeign(settings: Settings, turn: TurnInfo, signal: A
   return { deps, tools: tools as ToolSet };
 }
 
-/** The same within the time `setup` has. @throws {Error} also when the time is over. */
-export async function buildForeignInTime(settings: Settings, turn: TurnInfo): Promise<Foreign> {
-  const controller = new AbortController();
-  let disarm = (): void => undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    disarm = settings.clock.after(SETUP_MS, () => {
-      const error = new Error(`dependencies and tools took longer than ${SETUP_MS} ms`);
-      controller.abort(error);
-      reject(error);
-    });
-  });
-  try {
-    return await Promise.race([buildForeign(settings, turn, controller.signal), late]);
-  } finally {
-    disarm();
-  }
-}
+/** The bound of `setup`, for everything that is asked of the application before a turn goes on. */
+export const setupBounds = ({ settings, gone }: { readonly settings: Settings; readonly gone: AbortController }) => ({
+  clock: settings.clock,
+  ms: SETUP_MS,
+  gone: gone.signal,
+});

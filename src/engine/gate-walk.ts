@@ -10,17 +10,19 @@ import type { InterruptedEventType } from '../core/events.js';
 import { firstGate, type GateStep, nextGate } from '../core/gates.js';
 import { isSettled } from '../core/journal.js';
 import type { Lease, SessionRecords } from '../core/ports.js';
-import type { CallRecord, Checkpoint, Head } from '../core/records.js';
+import type { Checkpoint, Head } from '../core/records.js';
 import { phaseOf, type TurnSnapshot } from '../core/step.js';
-import type { Tool, ToolContext } from '../core/tools.js';
+import type { Tool } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { type ReadCall, rereadCall } from './admission.js';
-import { buildForeignInTime } from './foreign.js';
+import { buildForeign, setupBounds } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
+import { inTime } from './in-time.js';
 import { resolveLimits, type TurnInfo } from './options.js';
 import type { Answer, Asked } from './recovery.js';
 import type { Roster } from './roster.js';
 import type { RunningTurn } from './running-turn.js';
+import { askingContext } from './tool-context.js';
 import { TurnDriver } from './turn-driver.js';
 import { turnInfo } from './turn-info.js';
 import { TurnRecords } from './turn-records.js';
@@ -103,7 +105,10 @@ export class GateWalk {
     return this.writer.head;
   }
 
-  /** I4: durable before anything heavy or foreign runs. A turn that was handed over spends nothing. */
+  /**
+   * I4: durable before anything heavy or foreign runs. A turn that was handed over spends nothing, nor does one that
+   * was parked in this very process.
+   */
   private async countAttempt(): Promise<void> {
     const { head } = this;
     const counted = { attempts: head.attempts + 1, recoveries: head.recoveries + 1 };
@@ -111,7 +116,7 @@ export class GateWalk {
       inProgress: true,
       ended: null,
       handedOver: false,
-      ...(head.handedOver ? {} : counted),
+      ...(head.handedOver || this.asked.wasParked === true ? {} : counted),
     };
     await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));
   }
@@ -135,29 +140,35 @@ export class GateWalk {
 
   /** Dependencies, tools, and the calls of the batch as this process sees them. */
   private async prepare(): Promise<Hold | undefined> {
-    const { settings } = this.roster;
     const { session } = this.interrupted as Interrupted;
-    const records = new TurnRecords(this.head.turnId as string, session, settings);
+    const records = new TurnRecords(this.head.turnId as string, session, this.roster.settings);
     records.repair();
     records.journal.loseDispatched('crash');
     this.records = records;
     try {
-      this.foreign = await buildForeignInTime(settings, this.info());
+      const what = 'dependencies, tools and their approval of the open calls';
+      const gone = await inTime(setupBounds(this.roster), what, (signal) => this.askApplication(records, signal));
+      // A tool that is gone after a deploy: nobody guesses what its call may have done.
+      if (gone === undefined) return undefined;
+      return { kind: 'hold', gate: 'tool', reason: `there is no tool "${gone}" any more`, spent: false };
     } catch (thrown) {
       return { kind: 'hold', gate: 'dependencies', reason: messageOf(thrown), spent: true };
     }
-    const open = records.batch.filter((call) => !isSettled(call));
+  }
+
+  /** Gives the name of a tool that an open call needs and that is not there. */
+  private async askApplication(records: TurnRecords, signal: AbortSignal): Promise<string | undefined> {
+    const foreign = await buildForeign(this.roster.settings, this.info(), signal);
+    this.foreign = foreign;
     const calls: ReadCall[] = [];
-    for (const record of open) {
-      const call = await rereadCall(record, this.foreign.tools, {
-        reviews: records.reviews.values(),
+    for (const record of records.batch.filter((call) => !isSettled(call))) {
+      const call = await rereadCall(record, foreign.tools, {
+        reviews: [...records.reviews.values()],
         attended: this.attended,
         isGranted: (toolName) => records.isGranted(toolName),
-        context: (call) => this.toolContext(call),
+        context: (one) => askingContext(this.info(), foreign.deps, one),
       });
-      // A tool that is gone after a deploy: nobody guesses what its call may have done.
-      if (call === undefined)
-        return { kind: 'hold', gate: 'tool', reason: `there is no tool "${record.toolName}" any more`, spent: false };
+      if (call === undefined) return record.toolName;
       calls.push(call);
     }
     this.calls = calls;
@@ -249,7 +260,7 @@ export class GateWalk {
   /** Given anew by whoever asks; a parked turn keeps that of its own process. */
   private get given(): boolean {
     const { roster, head, wasParked, asked } = this;
-    return asked.attended || (wasParked && roster.isAttended(head.turnId ?? ''));
+    return asked.attended || (wasParked && roster.presence.hasTurn(head.turnId ?? ''));
   }
 
   /** Somebody is there at this moment, for whatever reason. */
@@ -264,24 +275,6 @@ export class GateWalk {
   private info(): TurnInfo {
     const { attended, head } = this;
     return turnInfo(this.roster.settings, head, { attended, recovered: !this.wasParked, attempt: head.attempts });
-  }
-
-  /** For approval functions: they decide, they do not act. */
-  private toolContext({ callId, idempotencyKey }: Pick<CallRecord, 'callId' | 'idempotencyKey'>): ToolContext {
-    const { sessionId, turnId, attended, recovered } = this.info();
-    const noNote = (): Promise<void> => Promise.reject(new TypeError('note() is for execute and reconcile.'));
-    return {
-      signal: new AbortController().signal,
-      idempotencyKey,
-      attended,
-      recovered,
-      callId,
-      turnId,
-      sessionId,
-      deps: this.foreign?.deps,
-      note: noNote,
-      progress: () => undefined,
-    };
   }
 }
 

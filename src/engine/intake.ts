@@ -93,7 +93,11 @@ export class Intake {
     return this.roster.sessions.run(sessionId, async () => {
       if (this.roster.closing || this.roster.driverOf(sessionId) !== undefined) return false;
       const head = await this.roster.head(sessionId);
-      if (head === undefined || head.inProgress || head.waitingInput === 0) return false;
+      if (head === undefined || head.inProgress) return false;
+      if (head.waitingInput === 0) {
+        this.roster.presence.takeInputs(sessionId, []);
+        return false;
+      }
       const waiting = await this.roster.store.inbox(sessionId);
       const routeKey = waiting[0]?.routeKey ?? head.routeKey;
       const lease = await this.roster.store.acquire(routeKey);
@@ -101,7 +105,7 @@ export class Intake {
         this.roster.waitForRoute(routeKey, () => this.startWaiting(sessionId));
         return true;
       }
-      const attended = this.roster.takePresence(waiting);
+      const attended = this.roster.presence.takeInputs(sessionId, waiting);
       await this.holding(lease, () =>
         beginTurn(this.roster, { sessionId, lease, waiting, fresh: undefined, attended }),
       );
@@ -135,7 +139,7 @@ export class Intake {
     if (driver !== undefined) {
       const joining = { ...record, turnId: driver.turnId };
       if (await driver.accept(joining, attended)) {
-        if (attended) roster.notePresence(record);
+        if (attended) roster.presence.noteInput(sessionId, messageId);
         return { accepted: 'queued', messageId, turn: driver.handle };
       }
       head = await roster.head(sessionId);
@@ -166,7 +170,8 @@ export class Intake {
         );
       }
       const waiting = (head?.waitingInput ?? 0) > 0 ? await this.roster.store.inbox(sessionId) : [];
-      return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended, after });
+      const present = this.roster.presence.takeInputs(sessionId, waiting);
+      return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended: attended || present, after });
     });
   }
 
@@ -192,7 +197,7 @@ export class Intake {
     const input = { ...record, seq: known.revision + 1, turnId };
     const parts = { inbox: { put: [input], remove: [] } };
     await writer.write(writer.next({ ...patch, waitingInput: known.waitingInput + 1 }, parts, null));
-    if (attended) this.roster.notePresence(record);
+    if (attended) this.roster.presence.noteInput(sessionId, record.messageId);
     return { accepted: 'queued', messageId: record.messageId, turn: handles.of(turnId) };
   }
 

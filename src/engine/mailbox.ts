@@ -13,7 +13,7 @@ export interface MailboxListener {
   /** Every task is done, for the moment. */
   idle(): Promise<void>;
   /** A task threw: it could not be finished and never will be. */
-  failed(thrown: unknown): void;
+  failed(thrown: unknown): Promise<void>;
 }
 
 export class Mailbox {
@@ -91,7 +91,7 @@ export class Mailbox {
         await task.run();
         if (this.tasks.length === 0 && !this.closed) await this.listener.idle();
       } catch (thrown) {
-        this.listener.failed(thrown);
+        await this.listener.failed(thrown);
       }
     }
     this.pumping = false;

@@ -55,7 +55,7 @@ export async function callModel(call: ModelCallFor): Promise<ModelResult> {
   } catch (thrown) {
     return failed('network', `prepareModelCall failed: ${messageOf(thrown)}`);
   }
-  if (plan.stop !== undefined && !call.lastAnswer) return { kind: 'stop', reason: plan.stop };
+  if (plan.stop !== undefined && !call.lastAnswer) return { kind: 'stop', reason: cutText(plan.stop, REASON_BYTES) };
   try {
     const model = plan.model ?? call.settings.model;
     const request = requestOf(call, plan);
@@ -77,6 +77,7 @@ async function planOf({ settings, turn, messages, deps }: ModelCallFor): Promise
   const { instructions, activeTools, toolChoice, model, providerOptions } = settings;
   const usual = { instructions, activeTools, toolChoice, model, providerOptions, settings: settings.settings };
   const plan = await settings.prepareModelCall?.(turn, messages, deps);
+  if (plan?.stop !== undefined && typeof plan.stop !== 'string') throw new TypeError('stop must be a text');
   return { ...usual, ...plan } as CallPlan;
 }
 

@@ -40,6 +40,8 @@ export interface Answer {
 }
 
 const AT_START: Asked = { byPerson: false, attended: false };
+/** The deadline of a parked turn passed in the process that parked it. */
+export const AT_DEADLINE: Asked = { byPerson: false, attended: false, wasParked: true };
 
 export class Recovery {
   private readonly roster: Roster;
@@ -66,10 +68,15 @@ export class Recovery {
     return this.report(answers);
   }
 
-  /** One session, as at start-up. */
-  async recoverOne(sessionId: string, turnId: string): Promise<Answer> {
+  /** One session, as at start-up; `asked` where it is not the start that asks. */
+  recoverOne(sessionId: string, turnId: string, asked: Asked = AT_START): Promise<Answer> {
+    return this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked));
+  }
+
+  /** What fails here is told, and keeps nobody else from their verdict (I12). */
+  private async isolated(sessionId: string, turnId: string, work: () => Promise<Answer>): Promise<Answer> {
     try {
-      return await this.roster.sessions.run(sessionId, () => this.ask(sessionId, turnId, AT_START));
+      return await this.roster.sessions.run(sessionId, work);
     } catch (thrown) {
       const reason = messageOf(thrown);
       this.announce('interrupted_turn_held', { sessionId, turnId }, 'store', reason);
@@ -106,7 +113,8 @@ export class Recovery {
     const lease = owned ? undefined : await this.roster.store.acquire(head.routeKey);
     if (lease === undefined && !owned) {
       this.roster.waitForRoute(head.routeKey, async () => {
-        const later = await this.recoverOne(sessionId, head.turnId ?? '');
+        const again = () => this.ask(sessionId, turnId ?? head.turnId ?? '', asked);
+        const later = await this.isolated(sessionId, head.turnId ?? '', again);
         return later.driver !== undefined || later.verdict === 'busy';
       });
       return { verdict: 'busy', turnId: head.turnId ?? '', gate: 'owner', reason: 'its route is busy' };

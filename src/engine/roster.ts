@@ -5,9 +5,10 @@
 import { messageOf, TurnError } from '../core/errors.js';
 import type { EventBody, TurnEvent, TurnOutcome, TurnRest } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
-import type { Head, InboxRecord } from '../core/records.js';
+import type { Head } from '../core/records.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
 import type { Settings } from './options.js';
+import { Presence } from './presence.js';
 import { redactEvent } from './redaction.js';
 import { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
@@ -37,20 +38,15 @@ export class Roster implements DriverHost {
   readonly handles: TurnHandles;
   /** One piece of work at a time on a session that has no driver. */
   readonly sessions = new Serial();
+  readonly presence: Presence;
   /** Set once, when everything that listens exists. */
   listener: RestListener | undefined;
   closing = false;
   /** Aborts when the process waits no longer for code of the application. */
   readonly gone = new AbortController();
   private readonly drivers = new Map<string, RunningTurn>();
-  /** Turns that were started attended in this process: presence is never stored (I6). */
-  private readonly attended = new Set<string>();
-  /** Until when somebody is there, by session, ms since the epoch; never stored. */
-  private readonly presence = new Map<string, number>();
   /** Turns that wait for a person, by session. */
   private readonly parkedTurns = new Map<string, string>();
-  /** Waiting input whose sender was there when it came, in this process. */
-  private readonly present = new Set<string>();
   /** Work that waits for a route, first come, first served. */
   private readonly queues = new Map<string, RouteWork[]>();
   private readonly background = new Set<Promise<unknown>>();
@@ -59,6 +55,7 @@ export class Roster implements DriverHost {
     this.settings = settings;
     this.store = settings.store;
     this.handles = handles;
+    this.presence = new Presence(settings.clock);
   }
 
   /** @throws {TypeError} for a session of another agent: an engine touches only its own. */
@@ -82,7 +79,7 @@ export class Roster implements DriverHost {
     const running = new RunningTurn(driver, this.handles.started(driver.turnId));
     this.drivers.set(driver.sessionId, running);
     this.parkedTurns.delete(driver.sessionId);
-    if (attended) this.attended.add(driver.turnId);
+    if (attended) this.presence.noteTurn(driver.turnId);
     return running;
   }
 
@@ -102,34 +99,13 @@ export class Roster implements DriverHost {
   endResting({ sessionId, turnId }: TurnName, outcome: TurnOutcome): void {
     this.announce({ type: 'outcome', outcome }, { sessionId, turnId }, true);
     if (this.parkedTurns.get(sessionId) === turnId) this.parkedTurns.delete(sessionId);
-    this.attended.delete(turnId);
+    this.presence.forgetTurn(turnId);
     this.handles.rested(turnId, outcome);
     this.listener?.ended({ sessionId, turnId });
   }
 
-  isAttended(turnId: string): boolean {
-    return this.attended.has(turnId);
-  }
-
-  attend(sessionId: string, until: number): void {
-    this.presence.set(sessionId, until);
-  }
-
   isPresent(sessionId: string): boolean {
-    const until = this.presence.get(sessionId);
-    if (until === undefined) return false;
-    if (until > this.settings.clock.now()) return true;
-    this.presence.delete(sessionId);
-    return false;
-  }
-
-  notePresence(input: InboxRecord): void {
-    this.present.add(input.messageId);
-  }
-
-  /** Whether somebody who sent this input was there; asked once, when it starts a turn. */
-  takePresence(waiting: readonly InboxRecord[]): boolean {
-    return waiting.filter((input) => this.present.delete(input.messageId)).length > 0;
+    return this.presence.isIn(sessionId);
   }
 
   /** Runs `work` when the route is given back. It asks for the route itself. */
@@ -211,7 +187,7 @@ export class Roster implements DriverHost {
     // Whoever waits for a rest learns of a lost turn that it goes on elsewhere, if it does.
     this.handles.rested(driver.turnId, end.status === 'lost' ? { status: 'handedOver' } : end);
     if (end.status === 'lost' || end.status === 'handedOver') return;
-    this.attended.delete(driver.turnId);
+    this.presence.forgetTurn(driver.turnId);
     this.listener?.ended(driver);
   }
 

@@ -121,7 +121,8 @@ export class RunningTurn {
 
   /** The calls of the running batch that wait for a decision. */
   get decisions(): readonly CallRecord[] {
-    return openDecisions(this.driver.records.batch);
+    // Only what is on disk: a question that a crash would take back is not asked (I9).
+    return openDecisions(this.driver.records.storedBatch);
   }
 
   /** A change of the session that has nothing to do with this turn, in its place among the commits. */

@@ -1,10 +1,13 @@
 /**
  * Owns what a tool is given beside its input. Must not know when tools run.
  */
+
+import { NOTE_CHARS } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import { type Json, toJson } from '../core/json.js';
 import type { CallRecord } from '../core/records.js';
 import type { ToolContext } from '../core/tools.js';
+import type { TurnInfo } from './options.js';
 import type { TurnScope } from './turn-scope.js';
 
 export function toolContext(
@@ -27,14 +30,43 @@ export function toolContext(
   };
 }
 
+/** For approval functions before a turn is resumed: they decide, they do not act. */
+export function askingContext(
+  { attended, recovered, turnId, sessionId }: TurnInfo,
+  deps: unknown,
+  { callId, idempotencyKey }: Pick<CallRecord, 'callId' | 'idempotencyKey'>,
+): ToolContext {
+  return {
+    signal: new AbortController().signal,
+    idempotencyKey,
+    attended,
+    recovered,
+    callId,
+    turnId,
+    sessionId,
+    deps,
+    note: () => Promise.reject(new TypeError('note() is for execute and reconcile.')),
+    progress: () => undefined,
+  };
+}
+
 /** Durable when it resolves: what a tool writes down before its effect is there for `reconcile`. */
 function note(scope: TurnScope, callId: string, value: Json): Promise<void> {
+  if (JSON.stringify(value).length > NOTE_CHARS) {
+    throw new TurnError(
+      'TURN_TOO_LARGE',
+      `a note has at most ${NOTE_CHARS} characters of JSON; note a reference instead`,
+    );
+  }
   return new Promise((resolve, reject) => {
     scope.enqueue(
       async () => {
         const call = scope.records.journal.get(callId);
         if (call !== undefined) scope.records.journal.amend(callId, { notes: [...call.notes, value] });
-        await scope.writeFacts();
+        await scope.writeFacts().catch((thrown: unknown) => {
+          reject(thrown);
+          throw thrown;
+        });
         resolve();
       },
       () => reject(new TurnError('TURN_ENGINE_CLOSING', 'the turn is over or handed over: the note was not stored')),

@@ -59,7 +59,7 @@ export class ToolWork {
     return {
       tools: this.foreign.tools,
       journal: records.journal,
-      reviews: records.reviews.values(),
+      reviews: [...records.reviews.values()],
       attended: this.scope.info().attended,
       isGranted: (toolName) => records.isGranted(toolName),
       context: (call) => ({ ...this.context(call), signal: this.life.signal }),

@@ -3,9 +3,15 @@
  * order and never another. Must not know models, tools or storage: effects are in model-work.ts and tool-work.ts,
  * commits in turn-commits.ts, and the chart decides.
  */
-import { CHECKPOINT_DEBOUNCE_MS, type TurnEvent as ChartEvent, type Limits } from '../../machines/index.js';
-import { HardIdleTimeout, messageOf, type TurnError } from '../core/errors.js';
+import {
+  CHECKPOINT_DEBOUNCE_MS,
+  type TurnEvent as ChartEvent,
+  type Limits,
+  REASON_BYTES,
+} from '../../machines/index.js';
+import { HardIdleTimeout, messageOf, TurnError } from '../core/errors.js';
 import type { EventBody } from '../core/events.js';
+import { cutText } from '../core/json.js';
 import type { Lease } from '../core/ports.js';
 import type { Checkpoint, Head } from '../core/records.js';
 import { keepsDeadlines, type Plan, phaseOf, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
@@ -59,7 +65,7 @@ export class TurnDriver implements TurnScope {
     this.records = start.records;
     this.lease = start.lease;
     this.attended = start.attended;
-    this.mailbox = new Mailbox({ idle: () => this.parkIfWaiting(), failed: (thrown) => this.lose(thrown) });
+    this.mailbox = new Mailbox({ idle: () => this.parkIfWaiting(), failed: (thrown) => this.fault(thrown) });
     this.commits = new TurnCommits(start.writer, start.records, start.lease, {
       clock: start.settings.clock,
       activeBefore: start.writer.head.turnId === start.records.turnId ? start.writer.head.activeMs : 0,
@@ -246,6 +252,21 @@ export class TurnDriver implements TurnScope {
     this.person.askPerson();
     const phase = phaseOf(this.snapshot) as 'awaitingApproval' | 'awaitingReview';
     this.end({ status: 'parked', phase, ids: [...waiting.approvals, ...waiting.reviews] });
+  }
+
+  /**
+   * A task threw. What the store says about ownership ends this driver; anything else is a fault of the turn, which the
+   * chart has an end for - and where even that end cannot be stored, the next start finds the turn as it was.
+   */
+  private async fault(thrown: unknown): Promise<void> {
+    if (thrown instanceof TurnError && thrown.code.startsWith('TURN_STORE')) return this.lose(thrown);
+    if (thrown instanceof TurnError && thrown.code === 'TURN_CONFLICT') return this.lose(thrown);
+    if (this.over || this.current === undefined) return this.lose(thrown);
+    try {
+      await this.advance({ type: 'turn.faulted', reason: cutText(messageOf(thrown), REASON_BYTES) });
+    } catch (again) {
+      this.lose(again);
+    }
   }
 
   /** Somebody else owns the session, or the store is closed: nothing further is done here (I7). */

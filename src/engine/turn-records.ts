@@ -78,6 +78,11 @@ export class TurnRecords {
     return this.answer === undefined ? [] : this.journal.batch(this.answer.meta.id);
   }
 
+  /** The calls of the batch as they are on disk. */
+  get storedBatch(): readonly CallRecord[] {
+    return this.batch.flatMap(({ callId }) => this.journal.storedAs(callId) ?? []);
+  }
+
   /** The canonical list, where it is another than the stored one. */
   adoptList(list: readonly StoredMessage[]): void {
     this.list = [...list];

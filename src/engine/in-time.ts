@@ -1,0 +1,44 @@
+/**
+ * Owns the bound on code of the application that the engine waits for. Must not know what the code does.
+ */
+import { TurnError } from '../core/errors.js';
+import type { Clock } from '../core/ports.js';
+
+export interface Bounds {
+  readonly clock: Clock;
+  /** null: as long as it likes. */
+  readonly ms: number | null;
+  /** Aborts when the process waits no longer. */
+  readonly gone: AbortSignal;
+}
+
+/** Throws what the work throws, and when the time is over or the process goes; `work` learns it by its signal. */
+export async function inTime<T>(
+  { clock, ms, gone }: Bounds,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  let end = (): void => undefined;
+  const over = new Promise<never>((_resolve, reject) => {
+    const giveUp = (error: Error): void => {
+      controller.abort(error);
+      reject(error);
+    };
+    const leave = (): void =>
+      giveUp(new TurnError('TURN_ENGINE_CLOSING', `the process is closing: ${what} was given up`));
+    const disarm =
+      ms === null ? undefined : clock.after(ms, () => giveUp(new Error(`${what} took longer than ${ms} ms`)));
+    if (gone.aborted) leave();
+    else gone.addEventListener('abort', leave, { once: true });
+    end = () => {
+      disarm?.();
+      gone.removeEventListener('abort', leave);
+    };
+  });
+  try {
+    return await Promise.race([work(controller.signal), over]);
+  } finally {
+    end();
+  }
+}
