@@ -23,17 +23,19 @@ export class WholeWorld extends World {
     Object.defineProperty(this, 'provider', { value: sized });
   }
 
-  /** What the witness found, without input that left its list in a way that is meant. */
+  /** What the witness found, without what is meant: input that left its list and is kept, history from elsewhere. */
   async violations(): Promise<readonly string[]> {
     const kept = new Set(this.takenOut);
+    const imported = new Set<string>();
     for await (const { sessionId } of this.store.sessions('agent')) {
       for (const { meta } of await this.store.archive(sessionId)) kept.add(meta.id);
+      for (const { meta } of await this.store.messages(sessionId)) if (meta.turnId === '') imported.add(meta.id);
     }
-    // On disk beside the list, or gone because somebody said so.
-    const named = /^(?:I11: input (\S+) is gone|I9: message (\S+) is announced and not on disk)$/;
+    const gone = /^(?:I11: input (\S+) is gone|I9: message (\S+) is announced and not on disk)$/;
+    const untraced = /^I11: input (\S+) joined and left no trace/;
     return this.witness.violations.filter((found) => {
-      const [, input, message] = named.exec(found) ?? [];
-      return !kept.has(input ?? message ?? '');
+      const [, input, message] = gone.exec(found) ?? [];
+      return !kept.has(input ?? message ?? '') && !imported.has(untraced.exec(found)?.[1] ?? '');
     });
   }
 
