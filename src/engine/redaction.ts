@@ -15,7 +15,8 @@ export function redactEvent(redact: Redact, event: EventBody): EventBody {
   const hide = <T>(value: T, tool?: string): T => {
     try {
       const where = tool === undefined ? { event: event.type } : { event: event.type, tool };
-      return redact(value as Json, where) as T;
+      // A copy: a redaction that works in place must not reach what is stored, run or read by the model.
+      return redact(structuredClone(value) as Json, where) as T;
     } catch {
       return HIDDEN as T;
     }
@@ -37,11 +38,17 @@ export function redactEvent(redact: Redact, event: EventBody): EventBody {
       return { ...event, review: { ...review, input: hide(input, toolName), notes: hide(notes, toolName) } };
     }
     case 'outcome': {
-      const { answer, ...outcome } = event.outcome;
-      const shown = { ...outcome, text: hide(outcome.text) };
-      return { ...event, outcome: answer === undefined ? shown : { ...shown, answer: hide(answer) } };
+      const { answer, reason, ...outcome } = event.outcome;
+      const shown = {
+        ...outcome,
+        text: hide(outcome.text),
+        ...(reason === undefined ? {} : { reason: hide(reason) }),
+        ...(answer === undefined ? {} : { answer: hide(answer) }),
+      };
+      return { ...event, outcome: shown };
     }
     default:
-      return event;
+      // Reasons carry what others said: errors of models, tools and stores, words of people.
+      return 'reason' in event ? { ...event, reason: hide(event.reason) } : event;
   }
 }
