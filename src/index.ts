@@ -8,6 +8,7 @@ export {
   type Limits,
   type ModelErrorKind,
   type ModelFault,
+  type RecoveryPolicy,
   type TurnMachine,
   turnMachine,
   UNATTENDED_LIMITS,
@@ -65,7 +66,24 @@ export type {
   ToolSpec,
 } from './core/model.js';
 export type { Clock, Commit, Ids, Lease, SessionRecords, TranscriptWrite, TurnStore } from './core/ports.js';
-export type { CallState, DoubtCause, Head, OutcomeStatus, Phase } from './core/records.js';
+export type {
+  ApprovalRecord,
+  CallRecord,
+  CallState,
+  Checkpoint,
+  DoubtCause,
+  Ended,
+  Grant,
+  Head,
+  InboxRecord,
+  Marker,
+  OutcomeRecord,
+  OutcomeStatus,
+  Phase,
+  ReviewRecord,
+  SeenRecord,
+  Waiting,
+} from './core/records.js';
 export {
   type ApprovalVerdict,
   type CallInDoubt,

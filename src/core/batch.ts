@@ -156,6 +156,20 @@ export function decide(journal: Journal, callId: string, decision: Decision, now
   return 'applied';
 }
 
+/** A grant covers the other open calls of the same tool: the ids of those it allowed. */
+export function allowTwins(
+  journal: Journal,
+  batch: readonly CallRecord[],
+  callId: string,
+  decision: Pick<Decision, 'by'>,
+  now: number,
+): readonly string[] {
+  const toolName = journal.get(callId)?.toolName;
+  const twins = openDecisions(batch).filter((call) => call.toolName === toolName && call.callId !== callId);
+  for (const twin of twins) decide(journal, twin.callId, { allow: true, by: decision.by }, now);
+  return twins.map((twin) => twin.callId);
+}
+
 /** Nobody decided in time. */
 export function expireApprovals(journal: Journal, messageId: string, at: number): void {
   for (const call of openDecisions(journal.batch(messageId))) {

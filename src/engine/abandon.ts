@@ -5,6 +5,8 @@ import { TurnError } from '../core/errors.js';
 import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
+import { outcomeRecord, withDue } from './outcome.js';
+import { announceWritten } from './resting-turn.js';
 import type { Roster } from './roster.js';
 import { TurnRecords } from './turn-records.js';
 import type { Written } from './written.js';
@@ -28,19 +30,14 @@ export async function abandon(
     inProgress: false,
     waiting: null,
     ended: { kind: 'abandoned', gate, reason, at },
-    outcomesDue:
-      settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue.filter((id) => id !== turnId), turnId],
+    outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : withDue(head.outcomesDue, turnId),
   };
-  const record = {
-    ...outcome,
-    turnId,
-    context: head.context,
-    startedAt: head.startedAt ?? at,
-    modelCalls: head.modelCalls,
-    endedAt: at,
-  };
+  const record = outcomeRecord(outcome, turnId, head, head.modelCalls, at);
   const doubts = await doubtsOf(roster, head);
-  await writer.write(writer.next({ ...doubts?.patch, ...patch }, { ...doubts?.parts, outcomes: [record] }, lease));
+  await writer.write(
+    writer.next({ ...doubts?.written.patch, ...patch }, { ...doubts?.written.parts, outcomes: [record] }, lease),
+  );
+  if (doubts !== undefined) announceWritten(roster, head, doubts.records.markWritten(doubts.written));
   roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
 }
 
@@ -48,13 +45,13 @@ export async function abandon(
 async function doubtsOf(
   { store, settings }: Roster,
   head: Head,
-): Promise<Pick<Written, 'patch' | 'parts'> | undefined> {
+): Promise<{ readonly records: TurnRecords; readonly written: Written } | undefined> {
   try {
     const session = await store.load(head.sessionId);
     if (session === undefined) return undefined;
     const records = new TurnRecords(head.turnId as string, session, settings);
     records.journal.loseDispatched('crash');
-    return records.factsToWrite(true);
+    return { records, written: records.factsToWrite(true) };
   } catch (thrown) {
     if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
     throw thrown;

@@ -46,7 +46,8 @@ export class Approvals {
     const found: Approval[] = [];
     for (const { sessionId } of await store.markers(settings.agent)) {
       if (filter.sessionId !== undefined && filter.sessionId !== sessionId) continue;
-      for (const call of await this.waitingIn(sessionId)) found.push(approvalOf(sessionId, call));
+      const calls = await this.roster.readable(() => this.waitingIn(sessionId));
+      for (const call of calls ?? []) found.push(approvalOf(sessionId, call));
     }
     return found;
   }
@@ -90,7 +91,9 @@ export class Approvals {
     const { roster } = this;
     const grantFor = grantOf(turnId, decision);
     const running = roster.driverOf(sessionId);
-    const direct = running?.turnId === turnId ? await running.decide(id, decision, grantFor) : undefined;
+    const ask = async () => running?.decide(id, decision, grantFor);
+    const asked = running?.turnId === turnId;
+    const direct = asked ? await inTime(setupBounds(roster), 'the check of the edited input', ask) : undefined;
     if (direct !== undefined) return this.told(direct, sessionId, turnId, id, decision);
     const call = await roster.store.call(id);
     if (call === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no call "${id}" to decide about`);

@@ -2,7 +2,7 @@
  * Owns how a turn begins: the session is loaded, its history repaired, what an abandoned turn left is closed, and
  * input, snapshot and marker become durable in one commit. Must not know why it begins now.
  */
-import { UNATTENDED_LIMITS } from '../../machines/index.js';
+import { OUTCOMES_DUE } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import { turnIdOf } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
@@ -11,7 +11,7 @@ import type { Head, InboxRecord } from '../core/records.js';
 import { firstStep } from '../core/step.js';
 import { openAnswer } from '../core/transcript.js';
 import { type CommitParts, HeadWriter, newHead } from './head-writer.js';
-import { resolveLimits, type Settings } from './options.js';
+import { outputBytesOf, resolveLimits, type Settings } from './options.js';
 import type { Roster } from './roster.js';
 import type { RunningTurn } from './running-turn.js';
 import { TurnDriver } from './turn-driver.js';
@@ -35,6 +35,10 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   const first = (begin.waiting[0] ?? begin.fresh) as InboxRecord;
   const loaded =
     (await store.load(begin.sessionId)) ?? emptySession(newHead(begin.sessionId, settings.agent, first.routeKey));
+  if (loaded.head.outcomesDue.length >= OUTCOMES_DUE) {
+    const what = `${OUTCOMES_DUE} outcomes of session "${begin.sessionId}" were not taken by onOutcome`;
+    throw new TurnError('TURN_OUTCOMES_DUE', what);
+  }
   const abandoned = closeAbandoned(loaded, settings);
   // Input that waited behind another turn carries that one's id: only a promised id, or that of fresh input, is new.
   const turnId = loaded.head.nextTurnId ?? begin.fresh?.turnId ?? nextTurnId(settings, begin.sessionId);
@@ -108,7 +112,7 @@ function closeAbandoned(
   const { head, messages } = session;
   if (head.turnId === null || openAnswer(messages) === undefined) return { messages, parts: {} };
   const old = new TurnRecords(head.turnId, session, settings);
-  old.closeBatch(settings.limits?.outputBytes ?? UNATTENDED_LIMITS.outputBytes, 'crash');
+  old.closeBatch(outputBytesOf(settings, head), 'crash');
   const { calls, reviews } = old.checkpointToWrite(head, true).parts;
   return {
     messages: old.messages,

@@ -111,7 +111,8 @@ export class CompactionWork {
     const contextTokens = settings.model.contextTokens ?? sizeOf(list) / CHARS_PER_TOKEN;
     // What the compactor asks of the model is paid for as well.
     const model: Model = {
-      ...settings.model,
+      id: settings.model.id,
+      ...(settings.model.contextTokens === undefined ? {} : { contextTokens: settings.model.contextTokens }),
       call: async (request, call) => {
         const answer = await settings.model.call(request, call);
         records.countAnswer(answer.usage);

@@ -27,8 +27,13 @@ export class Delivery {
     if (onOutcome === undefined || sessionId === undefined || this.underWay.has(turnId)) return;
     this.underWay.add(turnId);
     try {
-      const record = await this.roster.store.outcome(turnId);
-      if (record === undefined || (await this.hand(record, sessionId))) await this.taken(sessionId, turnId);
+      // A turn that was abandoned may have been revived meanwhile: then its second end is due as well.
+      for (let told: number | undefined; ; ) {
+        const record = await this.roster.store.outcome(turnId);
+        if (record?.endedAt === told) return await this.taken(sessionId, turnId);
+        if (record !== undefined && !(await this.hand(record, sessionId))) return;
+        told = record?.endedAt;
+      }
     } finally {
       this.underWay.delete(turnId);
     }

@@ -2,9 +2,11 @@
  * Owns what a driver is given at its start, and what it tells the engine.
  * Must not know how it drives.
  */
+import { HardIdleTimeout } from '../core/errors.js';
 import type { EventBody, TurnRest } from '../core/events.js';
 import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
+import type { Plan } from '../core/step.js';
 import type { HeadWriter } from './head-writer.js';
 import type { Settings } from './options.js';
 import type { LateOutcome } from './tool-work.js';
@@ -42,3 +44,9 @@ export interface DriverStart {
   /** Built by recovery before the turn is resumed; a first run builds it in `setup`. */
   readonly foreign?: Foreign;
 }
+
+/** Why what a phase had started is aborted. */
+export const endOf = (plan: Plan): Error =>
+  plan.next.context.cause?.kind === 'hardIdle'
+    ? new HardIdleTimeout('The model was silent for too long.')
+    : new Error(`The turn went on to ${plan.phase}.`);

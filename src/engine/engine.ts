@@ -2,14 +2,15 @@
  * Owns the public engine: it puts the parts together and gives them one face.
  * Must not do anything itself that a part could own.
  */
+import { OFF_MS } from '../../machines/index.js';
 import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval, Review, TurnOutcome } from '../core/events.js';
-import { checkId } from '../core/ids.js';
+import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
-import type { Head, Phase } from '../core/records.js';
+import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { Delivery } from './delivery.js';
 import { Housekeeping } from './housekeeping.js';
@@ -44,15 +45,13 @@ class Engine implements TurnEngine {
     const roster = new Roster(settings, handles);
     const delivery = new Delivery(roster);
     this.roster = roster;
-    this.recovery = new Recovery(roster, async (_sessionId, turnIds) => {
-      for (const turnId of turnIds) await delivery.deliver(turnId);
-    });
+    this.recovery = new Recovery(roster, (turnId) => delivery.deliver(turnId));
     this.intake = new Intake(roster, this.recovery);
     this.people = new People(roster, this.recovery);
     this.housekeeping = new Housekeeping(roster);
     this.decisions = new Approvals(roster, this.recovery);
     this.parked = new Parked(settings.clock, ({ sessionId, turnId }) =>
-      roster.inBackground({ sessionId, turnId }, () => this.recovery.recoverOne(sessionId, turnId, AT_DEADLINE)),
+      this.recovery.askLater(sessionId, turnId, AT_DEADLINE),
     );
     roster.listener = {
       ended: (turn) => {
@@ -98,7 +97,11 @@ class Engine implements TurnEngine {
       phase,
       messages: () => store.messages(sessionId),
       archive: () => store.archive(sessionId),
-      output: async (callId) => (await store.call(callId))?.output ?? undefined,
+      output: async (callId) => {
+        const turn = turnOfCall(callId);
+        if (turn === undefined || sessionOfTurn(turn) !== sessionId) return undefined;
+        return (await store.call(callId))?.output ?? undefined;
+      },
     };
   }
 
@@ -110,7 +113,7 @@ class Engine implements TurnEngine {
     if (this.roster.closing) throw new TurnError('TURN_ENGINE_CLOSING', 'this engine is closing');
     const report = await this.recovery.recoverAll(concurrency);
     for (const sessionId of await this.roster.store.waitingInput(this.roster.settings.agent)) {
-      await this.intake.startWaiting(sessionId);
+      this.roster.untilStored({ sessionId, turnId: '' }, () => this.intake.startWaiting(sessionId));
     }
     return report;
   }
@@ -118,7 +121,7 @@ class Engine implements TurnEngine {
   async interrupted(): Promise<readonly InterruptedTurn[]> {
     const found: InterruptedTurn[] = [];
     for (const { sessionId } of await this.roster.store.markers(this.roster.settings.agent)) {
-      const head = await this.readableHead(sessionId);
+      const head = await this.roster.readable(() => this.roster.head(sessionId));
       if (head === undefined || !head.inProgress || this.roster.driverOf(sessionId) !== undefined) continue;
       const { turnId, phase, attempts, lastProgressAt, waiting } = head;
       found.push({
@@ -131,16 +134,6 @@ class Engine implements TurnEngine {
       });
     }
     return found;
-  }
-
-  /** One session that cannot be read does not hide the others (I12); `recover()` takes it out of the way. */
-  private async readableHead(sessionId: string): Promise<Head | undefined> {
-    try {
-      return await this.roster.head(sessionId);
-    } catch (thrown) {
-      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
-      throw thrown;
-    }
   }
 
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn> {
@@ -202,6 +195,9 @@ class Engine implements TurnEngine {
   }
 
   close({ graceMs = CLOSE_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
+    if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > OFF_MS) {
+      return Promise.reject(new TypeError(`graceMs must be whole ms, 0 to ${OFF_MS}.`));
+    }
     this.closed ??= this.handOver(graceMs);
     return this.closed;
   }
@@ -210,15 +206,17 @@ class Engine implements TurnEngine {
     const { roster } = this;
     roster.closing = true;
     this.parked.clear();
-    const disarm = roster.settings.clock.after(graceMs, () => roster.gone.abort());
-    await Promise.all(this.roster.allDrivers().map((driver) => driver.handOver(graceMs)));
-    await this.roster.sessions.idle();
-    // What began between the two lines above is handed over as well.
-    await Promise.all(this.roster.allDrivers().map((driver) => driver.handOver(0)));
     if (graceMs === 0) roster.gone.abort();
-    await this.roster.settleBackground();
+    const disarm = roster.settings.clock.after(graceMs, () => roster.gone.abort());
+    const first = await Promise.allSettled(roster.allDrivers().map((driver) => driver.handOver(graceMs)));
+    await roster.sessions.idle();
+    // What began meanwhile is handed over as well.
+    const rest = await Promise.allSettled(roster.allDrivers().map((driver) => driver.handOver(0)));
+    await roster.settleBackground();
     disarm();
-    this.roster.handles.handOverAll();
+    roster.handles.handOverAll();
+    // One turn that could not be handed over kept none of the others from it.
+    for (const result of [...first, ...rest]) if (result.status === 'rejected') throw result.reason;
   }
 }
 

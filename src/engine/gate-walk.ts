@@ -44,6 +44,8 @@ export class GateWalk {
   private readonly asked: Asked;
   private readonly facts: RecoveryFacts;
   private readonly wasParked: boolean;
+  /** The head before anything was counted. */
+  private readonly found: Head;
   private interrupted: Interrupted | undefined;
   private foreign: Foreign | undefined;
   private records: TurnRecords | undefined;
@@ -53,6 +55,7 @@ export class GateWalk {
     this.roster = roster;
     this.lease = lease;
     this.asked = asked;
+    this.found = head;
     this.writer = new HeadWriter(roster.store, roster.settings.clock, head);
     this.wasParked = head.waiting !== null || asked.wasParked === true;
     // An abandoned turn is not in progress, but a person may still ask for it until another turn starts.
@@ -145,6 +148,10 @@ export class GateWalk {
     records.repair();
     records.journal.loseDispatched('crash');
     this.records = records;
+    const { answer } = this.head;
+    if (answer !== null && !Object.hasOwn(this.roster.settings.answers ?? {}, answer)) {
+      return { kind: 'hold', gate: 'answer', reason: `there is no answer "${answer}" any more`, spent: false };
+    }
     try {
       const what = 'dependencies, tools and their approval of the open calls';
       const gone = await inTime(setupBounds(this.roster), what, (signal) => this.askApplication(records, signal));
@@ -220,12 +227,11 @@ export class GateWalk {
     this.roster.park({ sessionId, turnId }, waiting, { status: 'parked', phase, ids });
   }
 
+  /** The turn stays as it was found; what was counted stays counted only where its code ran and failed. */
   private async hold({ gate, reason, spent }: Hold, announce: Announce): Promise<Answer> {
-    if (!spent && !this.facts.handedOver) {
-      // Nothing of the turn ran: the attempt is given back.
-      const { attempts, recoveries } = this.facts;
-      await this.writer.write(this.writer.next({ attempts, recoveries }, {}, this.lease as Lease));
-    }
+    const { inProgress, ended, handedOver, attempts, recoveries } = this.found;
+    const patch = { inProgress, ended, handedOver, ...(spent ? {} : { attempts, recoveries }) };
+    await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));
     announce('interrupted_turn_held', gate, reason);
     return { verdict: 'held', turnId: this.head.turnId ?? '', gate, reason };
   }

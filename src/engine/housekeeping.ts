@@ -87,7 +87,8 @@ export class Housekeeping {
       const writer = new HeadWriter(store, settings.clock, newHead(sessionId, settings.agent, `session ${sessionId}`));
       // A list of any length is staged and counts at once: that is what a new epoch is for.
       const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
-      await writer.write(writer.next({ epoch: 1, count: list.length }, { transcript }, null));
+      const patch = { epoch: 1, count: list.length, lastProgressAt: settings.clock.now() };
+      await writer.write(writer.next(patch, { transcript }, null));
     });
   }
 

@@ -2,7 +2,7 @@
  * Owns the one way in: input is checked, de-duplicated and durable before it is acknowledged, and starts a turn,
  * joins one, or waits (I11). Must not know how turns run or what the gates ask.
  */
-import { INBOX_MESSAGES, type Limits, OUTCOMES_DUE, RECORD_BYTES } from '../../machines/index.js';
+import { INBOX_MESSAGES, type Limits, RECORD_BYTES } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
@@ -102,7 +102,7 @@ export class Intake {
       const routeKey = waiting[0]?.routeKey ?? head.routeKey;
       const lease = await this.roster.store.acquire(routeKey);
       if (lease === undefined) {
-        this.roster.waitForRoute(routeKey, () => this.startWaiting(sessionId));
+        this.roster.waitForRoute(routeKey, sessionId, () => this.startWaiting(sessionId));
         return true;
       }
       const attended = this.roster.presence.takeInputs(sessionId, waiting);
@@ -145,16 +145,23 @@ export class Intake {
       head = await roster.head(sessionId);
     }
     if (head?.inProgress === true) return this.queue(checked, head, head.turnId as string);
-    const lease = await roster.store.acquire(record.routeKey);
+    const routeKey = await this.routeOf(head, record);
+    const lease = await roster.store.acquire(routeKey);
     if (lease !== undefined) {
       const begun = await this.begin(checked, head, lease);
       return { accepted: 'started', messageId, turn: begun.handle };
     }
-    if (after !== undefined) throw new TurnError('TURN_BUSY', `route "${record.routeKey}" is busy; rewind again later`);
+    if (after !== undefined) throw new TurnError('TURN_BUSY', `route "${routeKey}" is busy; rewind again later`);
     const turnId = head?.nextTurnId ?? record.turnId;
     // Before the commit: one that was reported as failed may be durable all the same.
-    roster.waitForRoute(record.routeKey, () => this.startWaiting(sessionId));
+    roster.waitForRoute(routeKey, sessionId, () => this.startWaiting(sessionId));
     return this.queue(checked, head, turnId, { nextTurnId: turnId });
+  }
+
+  /** What waits already begins the turn, and under its own route. */
+  private async routeOf(head: Head | undefined, record: InboxRecord): Promise<string> {
+    if (head === undefined || head.waitingInput === 0) return record.routeKey;
+    return (await this.roster.store.inbox(head.sessionId))[0]?.routeKey ?? record.routeKey;
   }
 
   private async begin(
@@ -163,12 +170,6 @@ export class Intake {
     lease: Lease,
   ): Promise<RunningTurn> {
     return this.holding(lease, async () => {
-      if ((head?.outcomesDue.length ?? 0) >= OUTCOMES_DUE) {
-        throw new TurnError(
-          'TURN_OUTCOMES_DUE',
-          `${OUTCOMES_DUE} outcomes of session "${sessionId}" were not taken by onOutcome`,
-        );
-      }
       const waiting = (head?.waitingInput ?? 0) > 0 ? await this.roster.store.inbox(sessionId) : [];
       const present = this.roster.presence.takeInputs(sessionId, waiting);
       return beginTurn(this.roster, { sessionId, lease, waiting, fresh: record, attended: attended || present, after });
@@ -209,7 +210,11 @@ export class Intake {
     if (seen !== undefined) return this.turnNow(head.sessionId, seen.turnId, attended);
     const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
     const twin = waiting.find((input) => input.messageId === record.messageId);
-    return twin === undefined ? undefined : handles.of(twin.turnId);
+    if (twin === undefined) return undefined;
+    // A process may have died between accepting it and starting its turn.
+    const turn = { sessionId: head.sessionId, turnId: twin.turnId };
+    this.roster.untilStored(turn, () => this.startWaiting(head.sessionId));
+    return handles.of(twin.turnId);
   }
 
   /** The turn as it is at this moment: one that ends while it is looked at must not be waited for. */

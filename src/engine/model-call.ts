@@ -55,6 +55,8 @@ export async function callModel(call: ModelCallFor): Promise<ModelResult> {
   } catch (thrown) {
     return failed('network', `prepareModelCall failed: ${messageOf(thrown)}`);
   }
+  // The phase may be over by now: a call that nobody waits for is not paid for.
+  if (call.signal.aborted) return failed('other', 'the call was given up');
   if (plan.stop !== undefined && !call.lastAnswer) return { kind: 'stop', reason: cutText(plan.stop, REASON_BYTES) };
   try {
     const model = plan.model ?? call.settings.model;

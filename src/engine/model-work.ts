@@ -81,6 +81,7 @@ export class ModelWork {
 
   private async take(result: ModelResult, generation: number): Promise<void> {
     const { scope } = this;
+    if (scope.generation !== generation) return;
     if (result.kind === 'stop') {
       this.send(generation, () => scope.advance({ type: 'stop.requested', reason: result.reason }));
     } else if (result.kind === 'failed') {

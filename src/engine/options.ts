@@ -22,6 +22,7 @@ import type { LoopDetector } from '../core/loop-detector.js';
 import type { Message, ProviderOptions, SystemMessage, Usage } from '../core/messages.js';
 import type { Model, ModelSettings, ToolChoice } from '../core/model.js';
 import type { Clock, Ids, TurnStore } from '../core/ports.js';
+import type { Head } from '../core/records.js';
 import type { Schema, ToolSet } from '../core/tools.js';
 import { randomIds, systemClock } from './clock.js';
 import type { Compactor } from './compactor.js';
@@ -185,6 +186,10 @@ export function checkLimits(given: Partial<Limits>, field: string): { readonly [
 export function resolveLimits(engine: Partial<Limits>, given: Partial<Limits>, attended: boolean): Limits {
   return { ...(attended ? ATTENDED_LIMITS : UNATTENDED_LIMITS), ...engine, ...given };
 }
+
+/** The limit on outputs of a turn that no driver runs. */
+export const outputBytesOf = (settings: Settings, head: Pick<Head, 'limits'>): number =>
+  resolveLimits(settings.limits ?? {}, head.limits, false).outputBytes;
 
 function checkPolicy(recovery: EngineOptions['recovery']): RecoveryPolicy {
   if (recovery === undefined || recovery === true) return DEFAULT_RECOVERY_POLICY;

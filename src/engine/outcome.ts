@@ -62,6 +62,12 @@ export function outcomeRecord(
   return { ...outcome, turnId, context: head.context, startedAt: head.startedAt ?? at, modelCalls, endedAt: at };
 }
 
+/** A turn that a person revived may end twice; its outcome is due once. */
+export const withDue = (due: readonly string[], turnId: string): readonly string[] => [
+  ...due.filter((id) => id !== turnId),
+  turnId,
+];
+
 /** The outcome a record stands for, without what only the engine needs. */
 export function fromRecord(record: OutcomeRecord): TurnOutcome {
   const { turnId: _t, context: _c, startedAt: _s, modelCalls: _m, endedAt: _e, ...outcome } = record;

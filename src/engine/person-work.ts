@@ -2,8 +2,8 @@
  * Owns the effect `askPerson`, and what a person's decision does to the batch it belongs to.
  * Must not know where decisions come from or how calls run.
  */
-import { type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
-import type { CallRecord, Grant } from '../core/records.js';
+import { allowTwins, type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
+import type { Grant } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import { type Validated, validate } from '../core/tools.js';
 import { approvalOf, reviewOf } from './announcements.js';
@@ -50,38 +50,38 @@ export class PersonWork {
   }
 
   /**
-   * What a person decided about a call. A grant covers the other open calls of the same tool as well. An edited input
-   * the tool does not take changes nothing. Only from within a task.
+   * What a person decided about a call, with an edited input already in the tool's form. A grant covers the other open
+   * calls of the same tool as well. Only from within a task.
    */
   async decide(
     callId: string,
     decision: Decision,
+    edit: { readonly value: unknown } | undefined,
     grantFor: ((tool: string) => Grant) | undefined,
-  ): Promise<DecisionResult | { readonly invalid: string }> {
+  ): Promise<DecisionResult> {
     const { records, settings, known } = this.scope;
     const { journal } = records;
-    const edit = await this.checkEdit(callId, decision);
-    if (edit !== undefined && !edit.ok) return { invalid: edit.error };
     const now = settings.clock.now();
     const result = decide(journal, callId, decision, now);
     if (result !== 'applied') return result;
     if (edit !== undefined) known.edit(callId, edit.value);
+    let twins: readonly string[] = [];
     if (grantFor !== undefined) {
-      const { toolName } = records.journal.get(callId) as CallRecord;
-      records.grant(grantFor(toolName));
-      const twins = openDecisions(records.batch).filter((call) => call.toolName === toolName);
-      for (const twin of twins) decide(records.journal, twin.callId, { allow: true, by: decision.by }, now);
+      records.grant(grantFor(journal.get(callId)?.toolName as string));
+      twins = allowTwins(journal, records.batch, callId, decision, now);
     }
     await this.calls.runCalls();
+    const { by } = decision;
+    for (const approvalId of twins) this.scope.announce({ type: 'approvalDecided', approvalId, allow: true, by }, true);
     return result;
   }
 
-  private async checkEdit(callId: string, { allow, input }: Decision): Promise<Validated | undefined> {
+  /** An edited input in the tool's form. undefined: there is none. Application code: never from within a task. */
+  async readEdit(callId: string, { allow, input }: Decision): Promise<Validated | undefined> {
     const call = this.scope.known.get(callId);
     if (!allow || input === undefined || call?.tool === undefined) return undefined;
     const valid = await validate(call.tool.input, input);
-    return valid.ok
-      ? valid
-      : { ok: false, error: `input is not valid for tool "${call.record.toolName}": ${valid.error}` };
+    if (valid.ok) return valid;
+    return { ok: false, error: `input is not valid for tool "${call.record.toolName}": ${valid.error}` };
   }
 }

@@ -46,9 +46,9 @@ export const AT_DEADLINE: Asked = { byPerson: false, attended: false, wasParked:
 export class Recovery {
   private readonly roster: Roster;
   /** Outcomes of ended turns are delivered by somebody else. */
-  private readonly deliver: (sessionId: string, turnIds: readonly string[]) => Promise<void>;
+  private readonly deliver: (turnId: string) => Promise<void>;
 
-  constructor(roster: Roster, deliver: (sessionId: string, turnIds: readonly string[]) => Promise<void>) {
+  constructor(roster: Roster, deliver: (turnId: string) => Promise<void>) {
     this.roster = roster;
     this.deliver = deliver;
   }
@@ -68,9 +68,9 @@ export class Recovery {
     return this.report(answers);
   }
 
-  /** One session, as at start-up; `asked` where it is not the start that asks. */
-  recoverOne(sessionId: string, turnId: string, asked: Asked = AT_START): Promise<Answer> {
-    return this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked));
+  /** One session, as at start-up. */
+  private recoverOne(sessionId: string, turnId: string): Promise<Answer> {
+    return this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, AT_START));
   }
 
   /** What fails here is told, and keeps nobody else from their verdict (I12). */
@@ -95,16 +95,22 @@ export class Recovery {
    */
   goOnLater({ sessionId, turnId, inProgress, waiting }: Head, attended: boolean): void {
     if (!inProgress || waiting !== null || turnId === null) return;
+    this.askLater(sessionId, turnId, { byPerson: true, attended, wasParked: true });
+  }
+
+  /** The gates, as soon as the store works. */
+  askLater(sessionId: string, turnId: string, asked: Asked): void {
     this.roster.untilStored({ sessionId, turnId }, () =>
       this.roster.sessions.run(sessionId, async () => {
-        if (this.roster.driverOf(sessionId) !== undefined) return;
-        await this.ask(sessionId, turnId, { byPerson: true, attended, wasParked: true });
+        if (this.roster.driverOf(sessionId) === undefined) await this.ask(sessionId, turnId, asked);
       }),
     );
   }
 
   /** The gates, one after another. Only from within the session's own order. */
   async ask(sessionId: string, turnId: string | undefined, asked: Asked): Promise<Answer> {
+    // Nothing is taken up by a process that closes; the next one finds it.
+    if (this.roster.closing) throw new TurnError('TURN_ENGINE_CLOSING', 'this engine is closing');
     const head = await this.readHead(sessionId, turnId ?? '');
     if (head === undefined)
       return { verdict: 'superseded', turnId: turnId ?? '', gate: 'identity', reason: 'the session is gone' };
@@ -112,7 +118,7 @@ export class Recovery {
     const owned = this.roster.driverOf(sessionId) !== undefined;
     const lease = owned ? undefined : await this.roster.store.acquire(head.routeKey);
     if (lease === undefined && !owned) {
-      this.roster.waitForRoute(head.routeKey, async () => {
+      this.roster.waitForRoute(head.routeKey, sessionId, async () => {
         const again = () => this.ask(sessionId, turnId ?? head.turnId ?? '', asked);
         const later = await this.isolated(sessionId, head.turnId ?? '', again);
         return later.driver !== undefined || later.verdict === 'busy';
@@ -141,9 +147,8 @@ export class Recovery {
     }
   }
 
-  private deliverLater(head: Head): void {
-    const turn = { sessionId: head.sessionId, turnId: head.turnId ?? '' };
-    this.roster.inBackground(turn, () => this.deliver(head.sessionId, head.outcomesDue));
+  private deliverLater({ sessionId, outcomesDue }: Head): void {
+    for (const turnId of outcomesDue) this.roster.inBackground({ sessionId, turnId }, () => this.deliver(turnId));
   }
 
   private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {

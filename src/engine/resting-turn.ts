@@ -3,15 +3,18 @@
  * words is a commit of its own, durable before it is told, whether the route is free or not.
  * Must not know how the turn goes on.
  */
-import { canGoOn, type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
+import { allowTwins, canGoOn, type Decision, type DecisionResult, decide } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
-import type { CallRecord, Grant, Head } from '../core/records.js';
+import type { Grant, Head } from '../core/records.js';
+import { writtenEvents } from './announcements.js';
 import { HeadWriter } from './head-writer.js';
-import { outcomeOf, outcomeRecord } from './outcome.js';
+import { outputBytesOf } from './options.js';
+import { outcomeOf, outcomeRecord, withDue } from './outcome.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText } from './tool-calls.js';
 import { TurnRecords } from './turn-records.js';
+import type { Durable } from './written.js';
 
 export class RestingTurn {
   private readonly roster: Roster;
@@ -58,13 +61,17 @@ export class RestingTurn {
     const now = this.roster.settings.clock.now();
     const result = decide(journal, callId, decision, now);
     if (result !== 'applied') return result;
+    let twins: readonly string[] = [];
     if (grantFor !== undefined) {
-      const { toolName } = journal.get(callId) as CallRecord;
-      this.records.grant(grantFor(toolName));
-      const twins = openDecisions(batch).filter((call) => call.toolName === toolName && call.callId !== callId);
-      for (const twin of twins) decide(journal, twin.callId, { allow: true, by: decision.by }, now);
+      this.records.grant(grantFor(journal.get(callId)?.toolName as string));
+      twins = allowTwins(journal, batch, callId, decision, now);
     }
     await this.write();
+    const { sessionId } = this.head;
+    const turn = { sessionId, turnId: this.records.turnId };
+    const { by } = decision;
+    for (const approvalId of twins)
+      this.roster.announce({ type: 'approvalDecided', approvalId, allow: true, by }, turn, true);
     return result;
   }
 
@@ -80,7 +87,13 @@ export class RestingTurn {
       ...(head.inProgress ? { lastProgressAt: this.roster.settings.clock.now(), attempts: 0 } : {}),
     };
     await this.writer.write(this.writer.next(patch, written.parts, null));
+    announceWritten(this.roster, this.head, this.records.markWritten(written));
   }
+}
+
+/** What became durable without a driver is told as well (I9). */
+export function announceWritten(roster: Roster, { sessionId, turnId }: Head, durable: Durable): void {
+  for (const event of writtenEvents(durable)) roster.announce(event, { sessionId, turnId: turnId ?? '' }, true);
 }
 
 /** A turn without a driver: parked, interrupted, or unreadable. */
@@ -89,7 +102,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   const at = settings.clock.now();
   const turnId = head.turnId as string;
   const records = await readable(roster, head);
-  records?.closeBatch(head.limits.outputBytes ?? 0, 'cancel');
+  records?.closeBatch(outputBytesOf(settings, head), 'cancel');
   const outcome: TurnOutcome =
     records === undefined
       ? { status: 'cancelled', ...(reason === undefined ? {} : { reason }), text: '', usage: head.usage }
@@ -102,11 +115,12 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
     handedOver: false,
     waiting: null,
     ended: { kind: 'cancelled', ...(reason === undefined ? {} : { reason }), at },
-    outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue, turnId],
+    outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : withDue(head.outcomesDue, turnId),
   };
   const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
   const writer = new HeadWriter(store, settings.clock, head);
   await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
+  if (records !== undefined && written !== undefined) announceWritten(roster, head, records.markWritten(written));
   roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
 }
 

@@ -47,8 +47,8 @@ export class Roster implements DriverHost {
   private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that wait for a person, by session. */
   private readonly parkedTurns = new Map<string, string>();
-  /** Work that waits for a route, first come, first served. */
-  private readonly queues = new Map<string, RouteWork[]>();
+  /** Work that waits for a route, by session, first come, first served. */
+  private readonly queues = new Map<string, Map<string, RouteWork>>();
   private readonly background = new Set<Promise<unknown>>();
 
   constructor(settings: Settings, handles: TurnHandles) {
@@ -65,6 +65,16 @@ export class Roster implements DriverHost {
     throw new TypeError(
       `sessionId: session "${sessionId}" belongs to agent "${head.agent}", this engine is "${this.settings.agent}".`,
     );
+  }
+
+  /** One session that cannot be read does not hide the others (I12); `recover()` takes it out of the way. */
+  async readable<T>(read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (thrown) {
+      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
+      throw thrown;
+    }
   }
 
   driverOf(sessionId: string): RunningTurn | undefined {
@@ -108,11 +118,10 @@ export class Roster implements DriverHost {
     return this.presence.isIn(sessionId);
   }
 
-  /** Runs `work` when the route is given back. It asks for the route itself. */
-  waitForRoute(routeKey: string, work: RouteWork): void {
-    const queue = this.queues.get(routeKey);
-    if (queue === undefined) this.queues.set(routeKey, [work]);
-    else queue.push(work);
+  /** Runs `work` for a session when the route is given back. It asks for the route itself; a session waits once. */
+  waitForRoute(routeKey: string, sessionId: string, work: RouteWork): void {
+    const queue = this.queues.get(routeKey) ?? new Map<string, RouteWork>();
+    this.queues.set(routeKey, queue.set(sessionId, work));
   }
 
   async giveBack(lease: Lease): Promise<void> {
@@ -123,9 +132,16 @@ export class Roster implements DriverHost {
   /** Whoever has nothing left to do on the route leaves it to the next; whoever holds it then wakes the others. */
   private async wakeNext(routeKey: string): Promise<void> {
     const queue = this.queues.get(routeKey);
-    for (let work = queue?.shift(); work !== undefined && !this.closing; work = queue?.shift()) {
-      if (queue?.length === 0) this.queues.delete(routeKey);
-      if (await work()) return;
+    for (const [sessionId, work] of queue ?? []) {
+      if (this.closing) return;
+      queue?.delete(sessionId);
+      if (queue?.size === 0) this.queues.delete(routeKey);
+      try {
+        if (await work()) return;
+      } catch {
+        // What one session could not do now it does when the store works; the next one has its turn.
+        this.untilStored({ sessionId, turnId: '' }, work);
+      }
     }
   }
 
@@ -168,11 +184,14 @@ export class Roster implements DriverHost {
     const shown = redact === undefined ? body : redactEvent(redact, body);
     const { sessionId, turnId } = turn;
     const event: TurnEvent = { ...shown, sessionId, turnId, at: clock.now(), durable };
-    try {
-      onEvent(event);
-    } catch (thrown) {
-      // A listener that throws must not stop a turn, and must not go unnoticed.
+    // A listener that fails must not stop a turn, and must not go unnoticed.
+    const warn = (thrown: unknown): void =>
       process.emitWarning(`onEvent threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
+    try {
+      const told: unknown = onEvent(event);
+      if (told instanceof Promise) told.catch(warn);
+    } catch (thrown) {
+      warn(thrown);
     }
   }
 

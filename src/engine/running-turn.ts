@@ -104,16 +104,18 @@ export class RunningTurn {
   }
 
   /** What a person decided about a call, durable when it resolves. undefined: the turn was over before. */
-  decide(
+  async decide(
     callId: string,
     decision: Decision,
     grantFor: ((tool: string) => Grant) | undefined,
   ): Promise<DecisionResult | { readonly invalid: string } | undefined> {
     const { mailbox, person, records } = this.driver;
-    return mailbox.ask<DecisionResult | { readonly invalid: string } | undefined>(
+    const edit = await person.readEdit(callId, decision);
+    if (edit?.ok === false) return { invalid: edit.error };
+    return mailbox.ask<DecisionResult | undefined>(
       async () => {
         if (records.journal.get(callId) === undefined) return undefined;
-        return person.decide(callId, decision, grantFor);
+        return person.decide(callId, decision, edit, grantFor);
       },
       () => undefined,
     );

@@ -3,7 +3,7 @@
  */
 
 import { NOTE_CHARS } from '../../machines/index.js';
-import { TurnError } from '../core/errors.js';
+import { messageOf, TurnError } from '../core/errors.js';
 import { type Json, toJson } from '../core/json.js';
 import type { CallRecord } from '../core/records.js';
 import type { ToolContext } from '../core/tools.js';
@@ -26,8 +26,17 @@ export function toolContext(
     sessionId,
     deps,
     note: async (value) => note(scope, callId, toJson(value, 'note')),
-    progress: (value) => scope.announce({ type: 'progress', callId, value: toJson(value, 'progress') }, false),
+    progress: (value) => tellProgress(scope, callId, value),
   };
+}
+
+/** Never stored, so what cannot be told must not make the call fail. */
+function tellProgress(scope: TurnScope, callId: string, value: unknown): void {
+  try {
+    scope.announce({ type: 'progress', callId, value: toJson(value, 'progress') }, false);
+  } catch (thrown) {
+    process.emitWarning(`progress of ${callId}: ${messageOf(thrown)}`, 'DurableTurnWarning');
+  }
 }
 
 /** For approval functions before a turn is resumed: they decide, they do not act. */

@@ -9,7 +9,7 @@ import {
   type Limits,
   REASON_BYTES,
 } from '../../machines/index.js';
-import { HardIdleTimeout, messageOf, TurnError } from '../core/errors.js';
+import { messageOf, TurnError } from '../core/errors.js';
 import type { EventBody } from '../core/events.js';
 import { cutText } from '../core/json.js';
 import type { Lease } from '../core/ports.js';
@@ -19,7 +19,7 @@ import type { Schema } from '../core/tools.js';
 import type { ReadCall } from './admission.js';
 import { announcementsOf, writtenEvents } from './announcements.js';
 import { CompactionWork } from './compaction-work.js';
-import type { DriverEnd, DriverStart } from './driver-start.js';
+import { type DriverEnd, type DriverStart, endOf } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
 import { KnownCalls } from './known-calls.js';
 import { Mailbox } from './mailbox.js';
@@ -187,6 +187,8 @@ export class TurnDriver implements TurnScope {
       return;
     }
     await this.makeDurable(plan, deadlines, event.type === 'turn.handedOver');
+    // The lease may have been lost meanwhile: then nothing of this is done here.
+    if (this.over) return;
     // What counts from the start of work counts from now: the time a commit took is nobody's silence (I13).
     const fresh = () => deadlinesAfter(armed, plan.timers, this.settings.clock.now());
     await this.adopt(plan, keepsDeadlines(plan.next) ? deadlines : fresh());
@@ -280,6 +282,8 @@ export class TurnDriver implements TurnScope {
   /** Nothing further is done here; whatever still runs is told. */
   end(rest: DriverEnd): void {
     this.over = true;
+    // What still runs is out of date: it talks to nobody.
+    this.generation += 1;
     this.mailbox.close();
     this.timers.clear();
     this.abortWork(new Error(rest.status));
@@ -291,9 +295,3 @@ export class TurnDriver implements TurnScope {
     this.tools.stop(reason);
   }
 }
-
-/** Why what a phase had started is aborted. */
-const endOf = (plan: Plan): Error =>
-  plan.next.context.cause?.kind === 'hardIdle'
-    ? new HardIdleTimeout('The model was silent for too long.')
-    : new Error(`The turn went on to ${plan.phase}.`);

@@ -9,7 +9,7 @@ import type { Checkpoint, Head, OutcomeStatus } from '../core/records.js';
 import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
 import type { CommitParts } from './head-writer.js';
 import type { Settings } from './options.js';
-import { outcomeOf, outcomeRecord } from './outcome.js';
+import { outcomeOf, outcomeRecord, withDue } from './outcome.js';
 import type { Deadlines } from './timers.js';
 import type { TurnCommits } from './turn-commits.js';
 import type { TurnRecords } from './turn-records.js';
@@ -73,7 +73,7 @@ export class TurnWrites {
       waiting: null,
       waitingInput: records.inbox.length,
       ended: { kind: status, ...(outcome.reason === undefined ? {} : { reason: outcome.reason }), at: now },
-      outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : [...head.outcomesDue, turnId],
+      outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : withDue(head.outcomesDue, turnId),
     };
     await this.commits.write(records.checkpointToWrite(head, true), patch, {
       checkpoint: null,

@@ -101,7 +101,7 @@ it('a tool that ignores its signal does not keep a cancel, a close or the next t
   await within(engine.close({ graceMs: 0 }));
 });
 
-it('note() and progress() of things that are no JSON reject or throw in the tool, and harm nobody else', async () => {
+it('note() of what is no JSON rejects in the tool; progress(), which is never stored, only warns', async () => {
   const world = createWorld();
   world.says(calls('t', 'ok'), 'went on');
   const t = act(async (_input, call) => {
@@ -110,12 +110,12 @@ it('note() and progress() of things that are no JSON reject or throw in the tool
   });
   const p = act((_input, call) => {
     call.progress(cycle as never);
-    return 'nor here';
+    return 'goes on';
   });
   const engine = world.boot({ tools: { t, ok: p } });
   expect(await within((await engine.startTurn(hello)).outcome)).toMatchObject({ text: 'went on' });
   const outputs = await world.outputs();
-  expect(outputs.map((output) => output.type)).toEqual(['error-text', 'error-text']);
+  expect(outputs.map((output) => output.type)).toEqual(['error-text', 'text']);
 });
 
 it('a tool that changes the input it was given changes nothing of what is stored or shown', async () => {
