@@ -8,8 +8,8 @@ import { type KillAt, MOST_KILLS } from './kill-plan.js';
 export const USAGE = `Usage: durable-turn demo [--kill-at <n|random>] [--rounds <n>] [--seed <n>]
 
 Runs a turn in a service process, kills the service with SIGKILL, starts it again, lets the turn finish, and asks an
-independent receiver and the files whether each effect happened exactly once. No network, no key: the model follows
-a script.
+independent receiver and the files whether each effect happened exactly once. Every round kills it once more, while
+the turn is parked: a person decides after the restart. No network, no key: the model follows a script.
 
   --kill-at n       kill at the n-th moment of the timeline
   --kill-at random  kill at a random moment and a random delay behind it, up to ${MOST_KILLS} times in a round
