@@ -3,7 +3,7 @@
  * effect and need of approval. Everything is decided here, before the event is sent; the chart only reads facts.
  * Must not know the chart's phases or how calls are run.
  */
-import type { Effect, ModelFault } from '../../machines/index.js';
+import { type Effect, type ModelFault, RECORD_BYTES } from '../../machines/index.js';
 import { ModelError, messageOf } from '../core/errors.js';
 import { callIdOf } from '../core/ids.js';
 import { identityOf, type Journal, keyOf, takeOrdinal } from '../core/journal.js';
@@ -121,6 +121,7 @@ function storable(answer: ModelAnswer): {
     if (fault !== undefined) malformed.set(call, String(fault));
     return call;
   });
+  if (JSON.stringify(content).length > RECORD_BYTES / 4) return refuse('it is too large to be stored');
   const { content: _content, ...facts } = answer;
   const usage = { ...facts.usage, input: facts.usage?.input ?? {}, output: facts.usage?.output ?? {} };
   return { content, facts: toJson({ ...facts, usage }, 'answer') as unknown as AnswerFacts, malformed };

@@ -5,7 +5,7 @@
 
 import { RECORD_BYTES } from '../../machines/index.js';
 import { DefinitiveFailure, messageOf, OutcomeUnknown } from '../core/errors.js';
-import { type Json, toJson } from '../core/json.js';
+import { cutText, type Json, toJson } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
@@ -118,7 +118,10 @@ export async function reconcileCall(
   }
 }
 
-export const errorText = (value: string): ToolOutput => ({ type: 'error-text', value: value.toWellFormed() });
+/** Bytes of an error that are kept. Prevents: a call whose error is too large for its record, and a turn that ends with it. */
+const ERROR_BYTES = 1024 * 1024;
+
+export const errorText = (value: string): ToolOutput => ({ type: 'error-text', value: cutText(value, ERROR_BYTES) });
 
 const OUTPUT_TYPES: ReadonlySet<unknown> = new Set([
   'text',
@@ -160,7 +163,8 @@ function failure(call: CallRecord, thrown: unknown, aborted: boolean): CallOutco
   if (isNamed(thrown, DefinitiveFailure)) return { kind: 'failed', output: errorText(message), definitive: true };
   const unknown = aborted || isNamed(thrown, OutcomeUnknown);
   if (unknown && call.effect === 'external') return { kind: 'inDoubt', cause: 'unknown' };
-  const text = call.effect === 'none' ? message : `${message}\n${MAY_HAVE_HAPPENED}`;
+  // In front: a long error is cut at its end, and this is what the model must read of it.
+  const text = call.effect === 'none' ? message : `${MAY_HAVE_HAPPENED}\n${message}`;
   return { kind: 'failed', output: errorText(text), definitive: false };
 }
 

@@ -20,8 +20,8 @@ it('a thrown error of a call with an effect tells the model that it may have hap
   const may = 'The call failed, but it may have taken effect: check before you repeat it.';
   expect(await outputs(world)).toEqual([
     { type: 'error-text', value: 'boom' },
-    { type: 'error-text', value: `boom\n${may}` },
-    { type: 'error-text', value: `boom\n${may}` },
+    { type: 'error-text', value: `${may}\nboom` },
+    { type: 'error-text', value: `${may}\nboom` },
   ]);
 });
 

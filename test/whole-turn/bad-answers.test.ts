@@ -157,3 +157,14 @@ it('half a character anywhere in an answer is replaced, and its call is what it 
   expect(await world.head()).toMatchObject({ ended: { kind: 'completed' } });
   expect(brief(await world.messages())[2]).toBe('tool: read gave text');
 });
+
+it('an answer too large to be stored ends the turn with the reason, and the session goes on', async () => {
+  const world = createWorld();
+  world.says('\u0001'.repeat(3 * 1024 * 1024), 'shorter');
+  const engine = world.boot();
+  const outcome = await within((await engine.startTurn(hello)).outcome);
+  expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('too large') });
+  expect(await within((await engine.startTurn({ ...hello, input: 'again' })).outcome)).toMatchObject({
+    text: 'shorter',
+  });
+});

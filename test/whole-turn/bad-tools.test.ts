@@ -63,12 +63,21 @@ it('fifty megabytes are a success that says it was too large to be stored, and t
   expect((await world.calls())[0]).toMatchObject({ state: 'succeeded' });
 });
 
-it('an error of fifty megabytes fails its call, and nothing else', async () => {
+it('an error of any size fails its call, and nothing else', async () => {
   const world = createWorld();
   world.says(calls('dump'), 'went on');
-  const tools = { dump: act(boom(new Error('x'.repeat(50 * 1024 * 1024)))) };
+  // As JSON each of these characters takes six bytes: more than one record may have.
+  const tools = { dump: act(boom(new Error('\u0001'.repeat(12 * 1024 * 1024)))) };
   expect(await within((await world.boot({ tools }).startTurn(hello)).outcome)).toMatchObject({ text: 'went on' });
-  expect(JSON.stringify(await world.messages()).length).toBeLessThan(100_000);
+  expect(JSON.stringify(await world.messages()).length).toBeLessThan(400_000);
+});
+
+it('however long an error is and however little of it is shown, the model reads that it may have taken effect', async () => {
+  const world = createWorld();
+  world.says(calls('send'), 'went on');
+  const tools = { send: act(boom(new Error('x'.repeat(100_000)))) };
+  await within((await world.boot({ tools, limits: { outputBytes: 100 } }).startTurn(hello)).outcome);
+  expect(world.lastRead).toContain('may have taken effect');
 });
 
 it('a tool that never returns and ignores its signal ends with its time-out, by what it may have done', async () => {
