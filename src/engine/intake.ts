@@ -211,7 +211,8 @@ export class Intake {
     const waiting = head.waitingInput > 0 ? await store.inbox(head.sessionId) : [];
     const twin = waiting.find((input) => input.messageId === record.messageId);
     if (twin === undefined) return undefined;
-    // A process may have died between accepting it and starting its turn.
+    // A process may have died between accepting it and taking it into its turn, or starting that.
+    if (head.inProgress) return this.turnNow(head.sessionId, twin.turnId, attended);
     const turn = { sessionId: head.sessionId, turnId: twin.turnId };
     this.roster.untilStored(turn, () => this.startWaiting(head.sessionId));
     return handles.of(twin.turnId);
