@@ -101,7 +101,7 @@ export { repairTranscript } from './core/transcript.js';
 export type { ApprovalDecision } from './engine/approvals.js';
 export { type Compactor, type CompactorCall, summarise } from './engine/compactor.js';
 export { createTurnEngine } from './engine/engine.js';
-export type { Accepted, Input } from './engine/intake.js';
+export type { Accepted, Input } from './engine/input.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';
 export type { SettleBy } from './engine/people.js';
 export type { RecoveryReport } from './engine/recovery.js';

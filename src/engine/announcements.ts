@@ -26,10 +26,11 @@ export function announcementsOf(before: TurnSnapshot | null, plan: Plan): readon
 }
 
 /** What a commit made durable. */
-export function writtenEvents({ messages, calls }: Durable): readonly EventBody[] {
+export function writtenEvents(sessionId: string, { messages, calls, reviews }: Durable): readonly EventBody[] {
   return [
     ...messages.map(({ message, meta }): EventBody => ({ type: 'message', message, meta })),
     ...calls.map(callEvent),
+    ...reviews.map((review): EventBody => ({ type: 'reviewRequested', review: reviewOf(sessionId, review) })),
   ];
 }
 

@@ -123,6 +123,12 @@ function storable(answer: ModelAnswer): {
   });
   if (JSON.stringify(content).length > RECORD_BYTES / 4) return refuse('it is too large to be stored');
   const { content: _content, ...facts } = answer;
+  for (const side of ['input', 'output'] as const) {
+    const counts: unknown = facts.usage?.[side];
+    if (counts !== undefined && (typeof counts !== 'object' || counts === null)) {
+      return refuse(`usage.${side} must be an object such as { total: 12 }`);
+    }
+  }
   const usage = { ...facts.usage, input: facts.usage?.input ?? {}, output: facts.usage?.output ?? {} };
   return { content, facts: toJson({ ...facts, usage }, 'answer') as unknown as AnswerFacts, malformed };
 }

@@ -11,6 +11,7 @@ import type { CallRecord, Grant, Head } from '../core/records.js';
 import { validate } from '../core/tools.js';
 import { findTool } from './admission.js';
 import { approvalOf } from './announcements.js';
+import { checkFields, checkFilter } from './check-options.js';
 import { buildForeign, setupBounds } from './foreign.js';
 import { inTime } from './in-time.js';
 import type { Recovery } from './recovery.js';
@@ -42,6 +43,7 @@ export class Approvals {
 
   /** All that wait for a decision, of running and parked turns alike. */
   async list(filter: { readonly sessionId?: string } = {}): Promise<readonly Approval[]> {
+    checkFilter(filter);
     const { store, settings } = this.roster;
     const found: Approval[] = [];
     for (const { sessionId } of await store.markers(settings.agent)) {
@@ -150,9 +152,18 @@ function grantOf(turnId: string, { allow, by, grant }: ApprovalDecision): ((tool
   return (tool) => ({ tool, by, turnId: grant === 'turn' ? turnId : null });
 }
 
+const DECISION: Readonly<Record<keyof ApprovalDecision, true>> = {
+  allow: true,
+  by: true,
+  reason: true,
+  input: true,
+  grant: true,
+};
+
 /** @throws {TypeError} names the field. */
 function checkDecision(decision: ApprovalDecision): void {
   if (typeof decision?.allow !== 'boolean') throw new TypeError('allow must be true or false.');
+  checkFields(decision, DECISION, (name) => name);
   if (typeof decision.by !== 'string' || decision.by === '') throw new TypeError('by must say who decided.');
   checkJson(decision.by, 'by');
   if (decision.reason !== undefined && typeof decision.reason !== 'string')

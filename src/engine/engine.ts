@@ -12,10 +12,12 @@ import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
+import { checkFields, checkOptions } from './check-options.js';
 import { Delivery } from './delivery.js';
 import { Housekeeping } from './housekeeping.js';
-import { type Accepted, type Input, Intake } from './intake.js';
-import { checkOptions, type EngineOptions } from './options.js';
+import type { Accepted, Input } from './input.js';
+import { Intake } from './intake.js';
+import type { EngineOptions } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
 import { AT_DEADLINE, Recovery, type RecoveryReport } from './recovery.js';
@@ -106,6 +108,7 @@ class Engine implements TurnEngine {
   }
 
   async recover(options: { readonly concurrency?: number } = {}): Promise<RecoveryReport> {
+    checkFields(options, { concurrency: true }, (name) => name);
     const { concurrency } = options;
     if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) {
       throw new TypeError('concurrency must be a whole number of at least 1.');

@@ -4,7 +4,9 @@
  */
 import { SETUP_MS } from '../../machines/index.js';
 import type { ToolSet } from '../core/tools.js';
-import { checkTools, type Settings, type TurnInfo } from './options.js';
+import { checkTools } from './check-options.js';
+import type { Bounds } from './in-time.js';
+import type { Settings, TurnInfo } from './options.js';
 import type { Foreign } from './turn-scope.js';
 
 /** Throws what the application throws. The caller bounds the time by its signal. */
@@ -17,7 +19,13 @@ export async function buildForeign(settings: Settings, turn: TurnInfo, signal: A
 }
 
 /** The bound of `setup`, for everything that is asked of the application before a turn goes on. */
-export const setupBounds = ({ settings, gone }: { readonly settings: Settings; readonly gone: AbortController }) => ({
+export const setupBounds = ({
+  settings,
+  gone,
+}: {
+  readonly settings: Settings;
+  readonly gone: AbortController;
+}): Bounds => ({
   clock: settings.clock,
   ms: SETUP_MS,
   gone: gone.signal,

@@ -88,7 +88,8 @@ export class GateWalk {
   private async perform({ effect, gates }: GateStep & { kind: 'do' }, announce: Announce): Promise<GateStep | Hold> {
     if (effect === 'countAttempt') {
       await this.countAttempt();
-      announce('interrupted_turn_resuming', 'attempt', `attempt ${this.head.attempts}`);
+      const counted = this.found.handedOver ? 'handed over: no attempt is counted' : `attempt ${this.head.attempts}`;
+      this.tell(announce, 'interrupted_turn_resuming', 'attempt', counted);
       return nextGate(gates, { type: 'attempt.committed' });
     }
     if (effect === 'decodeCheckpoint') {
@@ -102,6 +103,11 @@ export class GateWalk {
     const doubts = openDoubts(this.records?.batch ?? []);
     const unreconcilable = doubts.filter((call) => this.toolOf(call.callId)?.reconcile === undefined).length;
     return nextGate(gates, { type: 'doubts.found', unreconcilable });
+  }
+
+  /** A turn that goes on after a person's word, in the process that parked it, was not interrupted. */
+  private tell(announce: Announce, type: InterruptedEventType, gate: string, reason: string): void {
+    if (this.asked.wasParked !== true) announce(type, gate, reason);
   }
 
   private get head(): Head {
@@ -209,7 +215,7 @@ export class GateWalk {
       case 'reviewRequired': {
         const driver = this.resume();
         const type = verdict === 'resumed' ? 'interrupted_turn_resumed' : 'interrupted_turn_review_required';
-        announce(type, gate, reason);
+        this.tell(announce, type, gate, reason);
         await driver.started;
         return { verdict, turnId, gate, reason, driver: driver.driver };
       }

@@ -36,7 +36,8 @@ export class Housekeeping {
   }
 
   /** Only what nobody waits for: no turn, no input, no outcome due, no doubt that a person has to settle. */
-  async prune({ olderThanMs }: { readonly olderThanMs: number }): Promise<number> {
+  async prune(options: { readonly olderThanMs: number }): Promise<number> {
+    const olderThanMs = options?.olderThanMs;
     if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0) {
       throw new TypeError('olderThanMs must be whole ms of at least 0.');
     }

@@ -2,54 +2,18 @@
  * Owns the one way in: input is checked, de-duplicated and durable before it is acknowledged, and starts a turn,
  * joins one, or waits (I11). Must not know how turns run or what the gates ask.
  */
-import { INBOX_MESSAGES, type Limits, RECORD_BYTES } from '../../machines/index.js';
+import { INBOX_MESSAGES } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
-import { checkId } from '../core/ids.js';
-import { checkJson, type Json } from '../core/json.js';
-import { checkUserParts } from '../core/message-check.js';
-import type { UserPart } from '../core/messages.js';
 import type { Lease } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
-import { beginTurn, nextTurnId } from './begin.js';
+import { beginTurn } from './begin.js';
 import { HeadWriter, newHead } from './head-writer.js';
-import { checkLimits } from './options.js';
+import { type Accepted, type Checked, checkInput, type Input } from './input.js';
 import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
 import type { Roster } from './roster.js';
 import type { RunningTurn } from './running-turn.js';
 import type { Turn } from './turn-handles.js';
-
-export interface Input<X = Json> {
-  readonly sessionId: string;
-  readonly input: string | readonly UserPart[];
-  /** A person is there now. Never stored: it counts for this process only. */
-  readonly attended: boolean;
-  /** Durable with the turn, given to every callback. Default null. */
-  readonly context?: X;
-  /** The same id again is a duplicate, not a second message. Default: a new one. */
-  readonly messageId?: string;
-  /** What must not run twice at the same time. Default: the session alone. */
-  readonly routeKey?: string;
-  /** For the turn this input starts; `Infinity` and 0 are off. */
-  readonly limits?: Partial<Limits>;
-  /** The name of one of the engine's `answers`: the final answer has to fit its schema. */
-  readonly answer?: string;
-  /** Rewinds first: the list goes on behind the message with this id. Only where no turn is in progress. */
-  readonly after?: string;
-}
-
-export interface Accepted {
-  readonly accepted: 'started' | 'queued' | 'duplicate';
-  readonly messageId: string;
-  readonly turn: Turn;
-}
-
-interface Checked {
-  readonly sessionId: string;
-  readonly attended: boolean;
-  readonly record: InboxRecord;
-  readonly after: string | undefined;
-}
 
 export class Intake {
   private readonly roster: Roster;
@@ -234,57 +198,10 @@ export class Intake {
     return outcome === undefined || rests ? handles.of(turnId) : handles.ended(turnId, fromRecord(outcome));
   }
 
-  /** @throws {TypeError} names the field and what it has to be; nothing is written. */
   private check(input: Input): Checked {
     if (this.roster.closing) throw closingError();
-    if (typeof input !== 'object' || input === null)
-      throw new TypeError('sendMessage needs { sessionId, input, attended }.');
-    checkId(input.sessionId, 'sessionId');
-    if (typeof input.attended !== 'boolean') {
-      throw new TypeError('attended must be true (a person is there now) or false.');
-    }
-    if (input.answer !== undefined && !Object.hasOwn(this.roster.settings.answers ?? {}, input.answer)) {
-      throw new TypeError(`answer "${input.answer}" is none of the engine's answers.`);
-    }
-    if (input.after !== undefined) checkId(input.after, 'after');
-    if (input.messageId !== undefined) checkId(input.messageId, 'messageId');
-    if (input.routeKey !== undefined) checkId(input.routeKey, 'routeKey');
-    const given = input.context ?? null;
-    checkJson(given, 'context');
-    // A copy: what the application does to its object later must not reach the head.
-    const context = structuredClone(given);
-    const { settings } = this.roster;
-    const record: InboxRecord = {
-      messageId: input.messageId ?? settings.ids(),
-      seq: 0,
-      turnId: nextTurnId(settings, input.sessionId),
-      content: contentOf(input.input),
-      context,
-      acceptedAt: settings.clock.now(),
-      limits: checkLimits(input.limits === undefined ? {} : input.limits, 'limits'),
-      answer: input.answer ?? null,
-      routeKey: input.routeKey ?? `session ${input.sessionId}`,
-    };
-    if (JSON.stringify(record).length > RECORD_BYTES / 4) {
-      throw new TurnError(
-        'TURN_TOO_LARGE',
-        `input and context are larger than ${RECORD_BYTES / 4} characters; store files elsewhere and send a reference`,
-      );
-    }
-    return { sessionId: input.sessionId, attended: input.attended, record, after: input.after };
+    return checkInput(this.roster.settings, input);
   }
-}
-
-function contentOf(input: Input['input']): readonly UserPart[] {
-  if (typeof input === 'string') {
-    if (input === '') throw new TypeError('input is empty; give the text of the message or its parts.');
-    return [{ type: 'text', text: input.toWellFormed() }];
-  }
-  if (!Array.isArray(input) || input.length === 0) {
-    throw new TypeError('input must be a text or a non-empty array of user parts.');
-  }
-  checkUserParts(input, 'input');
-  return input;
 }
 
 const closingError = (): TurnError =>

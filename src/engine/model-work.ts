@@ -150,6 +150,10 @@ export class ModelWork {
     return (delta) => {
       // A port that goes on talking after its phase has ended talks to nobody.
       if (scope.generation !== generation) return;
+      if (!isDelta(delta)) {
+        process.emitWarning(`emit() takes { type: 'text' | 'reasoning' | 'tool-input', text }`, 'DurableTurnWarning');
+        return;
+      }
       scope.announce({ type: 'delta', delta }, false);
       if (delta.type === 'text') this.partial.text += delta.text;
       const now = scope.settings.clock.now();
@@ -158,4 +162,10 @@ export class ModelWork {
       this.send(generation, () => scope.advance({ type: 'model.progressed' }));
     };
   }
+}
+
+/** Ports are written in plain JavaScript too: what is no delta is not passed on to those who render it. */
+function isDelta(delta: unknown): delta is ModelDelta {
+  const { type, text } = (delta ?? {}) as { type?: unknown; text?: unknown };
+  return (type === 'text' || type === 'reasoning' || type === 'tool-input') && typeof text === 'string';
 }

@@ -4,19 +4,13 @@
  */
 import {
   ATTENDED_LIMITS,
-  DEFAULT_RECOVERY_POLICY,
-  LIMIT_UNITS,
-  type LimitName,
   type Limits,
-  OFF_MS,
   type RecoveryPolicy,
   type TurnMachine,
-  turnMachine,
   UNATTENDED_LIMITS,
 } from '../../machines/index.js';
 import type { Migrate } from '../core/checkpoint.js';
 import type { TurnEvent, TurnOutcome } from '../core/events.js';
-import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { LoopDetector } from '../core/loop-detector.js';
 import type { Message, ProviderOptions, SystemMessage, Usage } from '../core/messages.js';
@@ -24,7 +18,6 @@ import type { Model, ModelSettings, ToolChoice } from '../core/model.js';
 import type { Clock, Ids, TurnStore } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { Schema, ToolSet } from '../core/tools.js';
-import { randomIds, systemClock } from './clock.js';
 import type { Compactor } from './compactor.js';
 
 /** What callbacks learn about the turn they serve. */
@@ -100,88 +93,6 @@ export type Settings = EngineOptions<any, any> & {
   readonly policy: RecoveryPolicy;
 };
 
-/** @throws {TypeError} names the option and what it has to be. */
-// biome-ignore lint/suspicious/noExplicitAny: see above.
-export function checkOptions(options: EngineOptions<any, any>): Settings {
-  if (typeof options !== 'object' || options === null) throw new TypeError('createTurnEngine needs an options object.');
-  checkId(options.agent, 'agent');
-  if (typeof options.store?.commit !== 'function') {
-    throw new TypeError("store must be a TurnStore; open one with openLevelStore() from 'durable-turn/level'.");
-  }
-  if (typeof options.model?.call !== 'function') throw new TypeError('model must have a call() method.');
-  if (typeof options.tools === 'object') checkTools(options.tools);
-  for (const [name, schema] of Object.entries(options.answers ?? {})) checkSchema(schema, `answers.${name}`);
-  for (const name of ['dependencies', 'prepareModelCall', 'onOutcome', 'onEvent', 'redact', 'migrate'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'function') {
-      throw new TypeError(`${name} must be a function.`);
-    }
-  }
-  return {
-    ...options,
-    limits: checkLimits(options.limits ?? {}, 'limits'),
-    machine: options.machine ?? turnMachine,
-    clock: options.clock ?? systemClock,
-    ids: options.ids ?? randomIds,
-    policy: checkPolicy(options.recovery),
-  };
-}
-
-/** @throws {TypeError} names the tool and the field. */
-export function checkTools(tools: unknown): asserts tools is ToolSet {
-  if (typeof tools !== 'object' || tools === null) throw new TypeError('tools must be an object of tools by name.');
-  for (const [name, tool] of Object.entries(tools)) {
-    const at = `tools.${name}`;
-    checkId(name, 'the name of a tool');
-    if (typeof tool?.execute !== 'function') throw new TypeError(`${at}.execute must be a function.`);
-    if (typeof tool.description !== 'string') throw new TypeError(`${at}.description must be a string, for the model.`);
-    checkSchema(tool.input, `${at}.input`);
-    if (typeof tool.effect !== 'function' && ![undefined, 'none', 'idempotent', 'external'].includes(tool.effect)) {
-      throw new TypeError(`${at}.effect must be 'none', 'idempotent', 'external' or a function of the input.`);
-    }
-    if (tool.reconcileAfterMs !== undefined && !(tool.reconcileAfterMs >= 0 && tool.reconcileAfterMs < OFF_MS)) {
-      throw new TypeError(`${at}.reconcileAfterMs must be ms, 0 to ${OFF_MS - 1}.`);
-    }
-    if (![undefined, 'refuse', 'park'].includes(tool.unattended)) {
-      throw new TypeError(`${at}.unattended must be 'refuse' or 'park'.`);
-    }
-  }
-}
-
-function checkSchema(schema: Schema | undefined, field: string): void {
-  const standard = schema?.['~standard'];
-  if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
-    throw new TypeError(`${field} must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
-  }
-}
-
-/**
- * The given limits, with `Infinity` as 0: both mean off.
- * @throws {TypeError} names the limit, its unit and its range.
- */
-export function checkLimits(given: Partial<Limits>, field: string): { readonly [name in LimitName]?: number } {
-  if (typeof given !== 'object' || given === null) throw new TypeError(`${field} must be an object of limits.`);
-  const checked: { [name in LimitName]?: number } = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    const unit = LIMIT_UNITS[name as LimitName];
-    if (unit === undefined) {
-      throw new TypeError(`${field}.${name} is no limit; there are ${Object.keys(LIMIT_UNITS).join(', ')}.`);
-    }
-    const most = unit === 'ms' ? OFF_MS - 1 : Number.MAX_SAFE_INTEGER;
-    const finite = value === Number.POSITIVE_INFINITY ? 0 : value;
-    if (!Number.isSafeInteger(finite) || finite < 0 || finite > most) {
-      throw new TypeError(
-        `${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${String(value)}.`,
-      );
-    }
-    if (finite === 0 && (name === 'parallelCalls' || name === 'toolMs')) {
-      throw new TypeError(`${field}.${name} cannot be off; give a number of at least 1.`);
-    }
-    checked[name as LimitName] = finite;
-  }
-  return checked;
-}
-
 /** The limits of a turn: what was given for it, then the engine's, then the defaults by presence. */
 export function resolveLimits(engine: Partial<Limits>, given: Partial<Limits>, attended: boolean): Limits {
   return { ...(attended ? ATTENDED_LIMITS : UNATTENDED_LIMITS), ...engine, ...given };
@@ -190,17 +101,3 @@ export function resolveLimits(engine: Partial<Limits>, given: Partial<Limits>, a
 /** The limit on outputs of a turn that no driver runs. */
 export const outputBytesOf = (settings: Settings, head: Pick<Head, 'limits'>): number =>
   resolveLimits(settings.limits ?? {}, head.limits, false).outputBytes;
-
-function checkPolicy(recovery: EngineOptions['recovery']): RecoveryPolicy {
-  if (recovery === undefined || recovery === true) return DEFAULT_RECOVERY_POLICY;
-  if (recovery === false) return { ...DEFAULT_RECOVERY_POLICY, enabled: false };
-  for (const [name, value] of Object.entries(recovery)) {
-    if (!Object.hasOwn(DEFAULT_RECOVERY_POLICY, name) || name === 'enabled') {
-      throw new TypeError(`recovery.${name} is no option; there are stalenessMs, attemptsWithoutProgress, recoveries.`);
-    }
-    if (!Number.isSafeInteger(value) || (value as number) < 0) {
-      throw new TypeError(`recovery.${name} must be a whole number of at least 0, not ${String(value)}.`);
-    }
-  }
-  return { ...DEFAULT_RECOVERY_POLICY, ...recovery };
-}

@@ -3,7 +3,7 @@
  * interrupted, ended or cannot be read. Must not know how it goes on.
  */
 import { REASON_BYTES } from '../../machines/index.js';
-import { messageOf, TurnError } from '../core/errors.js';
+import { TurnError } from '../core/errors.js';
 import type { Review, TurnOutcome } from '../core/events.js';
 import { sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { nextCallState } from '../core/journal.js';
@@ -12,6 +12,7 @@ import type { CallRecord, Head } from '../core/records.js';
 import type { Settlement } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { reviewOf } from './announcements.js';
+import { checkFilter } from './check-options.js';
 import { HeadWriter } from './head-writer.js';
 import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
@@ -46,6 +47,7 @@ export class People {
   }
 
   async reviews(filter: { readonly sessionId?: string } = {}): Promise<readonly Review[]> {
+    checkFilter(filter);
     const all = await this.roster.store.reviews(this.roster.settings.agent);
     const wanted = all.filter((review) => filter.sessionId === undefined || review.sessionId === filter.sessionId);
     return wanted.map((review) => reviewOf(review.sessionId, review));
@@ -162,9 +164,13 @@ function outcomeFrom(settlement: SettleBy): CallOutcome {
   if (typeof settlement?.by !== 'string') throw new TypeError('settleCall needs { by }: who says so.');
   switch (settlement.outcome) {
     case 'succeeded':
+      if (settlement.output === undefined)
+        throw new TypeError('output must be given with succeeded; null where there is none.');
       return { kind: 'succeeded', output: outputOf({}, settlement.output, undefined) };
     case 'failed':
-      return { kind: 'failed', output: errorText(messageOf(settlement.error)), definitive: false };
+      if (typeof settlement.error !== 'string')
+        throw new TypeError('error must be a text with failed: the model reads it.');
+      return { kind: 'failed', output: errorText(settlement.error), definitive: false };
     case 'notStarted':
       return { kind: 'notStarted' };
     default:

@@ -2,11 +2,11 @@
  * Owns the effect `askPerson`, and what a person's decision does to the batch it belongs to.
  * Must not know where decisions come from or how calls run.
  */
-import { allowTwins, type Decision, type DecisionResult, decide, openDecisions, openDoubts } from '../core/batch.js';
+import { allowTwins, type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
 import type { Grant } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import { type Validated, validate } from '../core/tools.js';
-import { approvalOf, reviewOf } from './announcements.js';
+import { approvalOf } from './announcements.js';
 import type { ToolWork } from './tool-work.js';
 import type { TurnScope } from './turn-scope.js';
 
@@ -34,12 +34,6 @@ export class PersonWork {
     for (const call of openDecisions(records.batch)) {
       if (!this.isNew(`${call.callId} ${call.approval?.requestedAt}`)) continue;
       this.scope.announce({ type: 'approvalRequested', approval: approvalOf(sessionId, call) }, true);
-    }
-    // A doubt is a person's business only once nobody else can end it.
-    if (!this.calls.waitsForPeople) return;
-    for (const call of openDoubts(records.batch)) {
-      if (!this.isNew(`${call.callId} dispatch ${call.dispatch}`)) continue;
-      this.scope.announce({ type: 'reviewRequested', review: reviewOf(sessionId, call) }, true);
     }
   }
 

@@ -93,7 +93,8 @@ export class RestingTurn {
 
 /** What became durable without a driver is told as well (I9). */
 export function announceWritten(roster: Roster, { sessionId, turnId }: Head, durable: Durable): void {
-  for (const event of writtenEvents(durable)) roster.announce(event, { sessionId, turnId: turnId ?? '' }, true);
+  for (const event of writtenEvents(sessionId, durable))
+    roster.announce(event, { sessionId, turnId: turnId ?? '' }, true);
 }
 
 /** A turn without a driver: parked, interrupted, or unreadable. */

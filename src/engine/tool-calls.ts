@@ -101,12 +101,26 @@ export async function reconcileCall(
       cause: call.doubt ?? 'crash',
       notes: call.notes,
     } as const;
-    const settlement = await tool.reconcile?.(doubt, { ...context, signal: controller.signal });
-    if (settlement === undefined || settlement.outcome === 'unknown') return undefined;
-    if (settlement.outcome === 'notStarted') return { kind: 'notStarted' };
-    if (settlement.outcome === 'failed')
-      return { kind: 'failed', output: errorText(settlement.error), definitive: false };
-    return { kind: 'succeeded', output: outputOf(tool, settlement.output, input) };
+    const said: unknown = await tool.reconcile?.(doubt, { ...context, signal: controller.signal });
+    const settlement = (said ?? {}) as { outcome?: unknown; output?: unknown; error?: unknown };
+    switch (settlement.outcome) {
+      case 'succeeded':
+        return { kind: 'succeeded', output: outputOf(tool, settlement.output, input) };
+      case 'failed':
+        return { kind: 'failed', output: errorText(messageOf(settlement.error)), definitive: false };
+      case 'notStarted':
+        return { kind: 'notStarted' };
+      case 'unknown':
+        return undefined;
+      default:
+        // Nobody guesses: what is no settlement is the same as not knowing, and a person is asked.
+        process.emitWarning(
+          `reconcile of "${call.toolName}" must give { outcome: 'succeeded', output }, { outcome: 'failed', error }, ` +
+            "{ outcome: 'notStarted' } or { outcome: 'unknown' }; what it gave counts as unknown",
+          'DurableTurnWarning',
+        );
+        return undefined;
+    }
   };
   try {
     return await Promise.race([ask(), late]);

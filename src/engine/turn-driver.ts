@@ -72,7 +72,7 @@ export class TurnDriver implements TurnScope {
       listener: {
         failed: (error) => this.commitFailed(error),
         durable: (durable) => {
-          for (const event of writtenEvents(durable)) this.announce(event, true);
+          for (const event of writtenEvents(this.sessionId, durable)) this.announce(event, true);
         },
       },
     });

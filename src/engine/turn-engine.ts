@@ -9,7 +9,7 @@ import type { Json } from '../core/json.js';
 import type { Message, StoredMessage, ToolOutput, Usage } from '../core/messages.js';
 import type { Phase } from '../core/records.js';
 import type { ApprovalDecision } from './approvals.js';
-import type { Accepted, Input } from './intake.js';
+import type { Accepted, Input } from './input.js';
 import type { SettleBy } from './people.js';
 import type { RecoveryReport } from './recovery.js';
 import type { CancelOptions, Turn } from './turn-handles.js';

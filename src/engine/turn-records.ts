@@ -252,7 +252,7 @@ export class TurnRecords {
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
     for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);
     if (inbox !== undefined) this.joined = this.joined.filter((input) => !inbox.remove.includes(input));
-    return { messages: added, calls };
+    return { messages: added, calls, reviews: reviews?.put ?? [] };
   }
 
   private written(

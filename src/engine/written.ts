@@ -3,7 +3,7 @@
  * Must not know how either is computed.
  */
 import type { StoredMessage } from '../core/messages.js';
-import type { CallRecord, Head } from '../core/records.js';
+import type { CallRecord, Head, ReviewRecord } from '../core/records.js';
 import type { CommitParts } from './head-writer.js';
 
 /** What a commit wrote, so that it can be taken off the list of what is not on disk. */
@@ -18,4 +18,5 @@ export interface Written {
 export interface Durable {
   readonly messages: readonly StoredMessage[];
   readonly calls: readonly CallRecord[];
+  readonly reviews: readonly ReviewRecord[];
 }

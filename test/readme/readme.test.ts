@@ -52,7 +52,7 @@ describe('the tables of options', () => {
   });
 
   it('name every field of an input, and no other, and say which are required', () => {
-    const own = membersOf('src/engine/intake.ts', 'Input');
+    const own = membersOf('src/engine/input.ts', 'Input');
     expect(own).toContainEqual({ name: 'sessionId', required: true });
     expect(told('Input', 'field')).toEqual(asTold(own));
   });

@@ -1,0 +1,208 @@
+/**
+ * Owns the checks of what a service hands to the engine: each error names the field and the fix, before anything is
+ * written. Must not know how any of it is used.
+ */
+import {
+  DEFAULT_RECOVERY_POLICY,
+  LIMIT_UNITS,
+  type LimitName,
+  type Limits,
+  OFF_MS,
+  type RecoveryPolicy,
+  turnMachine,
+} from '../../machines/index.js';
+import { messageOf } from '../core/errors.js';
+import { checkId } from '../core/ids.js';
+import { toJson } from '../core/json.js';
+import type { Schema, Tool, ToolSet } from '../core/tools.js';
+import { randomIds, systemClock } from './clock.js';
+import type { EngineOptions, Settings } from './options.js';
+
+/** @throws {TypeError} for a field nobody knows: a misspelt one would be ignored silently. */
+export function checkFields(
+  value: object,
+  known: Readonly<Record<string, true>>,
+  field: (name: string) => string,
+): void {
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(known, name)) {
+      throw new TypeError(`${field(name)} is unknown; there are ${Object.keys(known).join(', ')}.`);
+    }
+  }
+}
+
+/** A filter that is misspelt would give everything. @throws {TypeError} */
+export function checkFilter(filter: { readonly sessionId?: string }): void {
+  if (typeof filter !== 'object' || filter === null)
+    throw new TypeError('the filter must be an object: { sessionId }.');
+  checkFields(filter, { sessionId: true }, (name) => name);
+  if (filter.sessionId !== undefined) checkId(filter.sessionId, 'sessionId');
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: only the names count.
+const OPTIONS: Readonly<Record<keyof EngineOptions<any, any>, true>> = {
+  agent: true,
+  store: true,
+  model: true,
+  tools: true,
+  dependencies: true,
+  prepareModelCall: true,
+  instructions: true,
+  activeTools: true,
+  toolChoice: true,
+  settings: true,
+  providerOptions: true,
+  onOutcome: true,
+  onEvent: true,
+  limits: true,
+  answers: true,
+  redact: true,
+  recovery: true,
+  compact: true,
+  loopDetector: true,
+  migrate: true,
+  machine: true,
+  clock: true,
+  ids: true,
+};
+
+const TOOL: Readonly<Record<keyof Tool, true>> = {
+  description: true,
+  input: true,
+  execute: true,
+  effect: true,
+  reconcile: true,
+  reconcileAfterMs: true,
+  approval: true,
+  unattended: true,
+  timeoutMs: true,
+  exclusive: true,
+  idempotencyKey: true,
+  modelOutput: true,
+  formerNames: true,
+  providerOptions: true,
+};
+
+/** @throws {TypeError} names the option and what it has to be. */
+// biome-ignore lint/suspicious/noExplicitAny: see above.
+export function checkOptions(options: EngineOptions<any, any>): Settings {
+  if (typeof options !== 'object' || options === null) throw new TypeError('createTurnEngine needs an options object.');
+  checkFields(options, OPTIONS, (name) => name);
+  checkId(options.agent, 'agent');
+  if (typeof options.store?.commit !== 'function') {
+    throw new TypeError("store must be a TurnStore; open one with openLevelStore() from 'durable-turn/level'.");
+  }
+  if (typeof options.model?.call !== 'function') throw new TypeError('model must have a call() method.');
+  if (typeof options.tools === 'object') checkTools(options.tools);
+  for (const [name, schema] of Object.entries(options.answers ?? {})) checkSchema(schema, `answers.${name}`);
+  for (const name of ['dependencies', 'prepareModelCall', 'onOutcome', 'onEvent', 'redact', 'migrate'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function') {
+      throw new TypeError(`${name} must be a function.`);
+    }
+  }
+  return {
+    ...options,
+    limits: checkLimits(options.limits ?? {}, 'limits'),
+    machine: options.machine ?? turnMachine,
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? randomIds,
+    policy: checkPolicy(options.recovery),
+  };
+}
+
+/** @throws {TypeError} names the tool and the field. */
+export function checkTools(tools: unknown): asserts tools is ToolSet {
+  if (typeof tools !== 'object' || tools === null || Array.isArray(tools)) {
+    throw new TypeError('tools must be an object of tools by name.');
+  }
+  for (const [name, tool] of Object.entries(tools)) {
+    const at = `tools.${name}`;
+    checkId(name, 'the name of a tool');
+    if (typeof tool !== 'object' || tool === null) throw new TypeError(`${at} must be a tool.`);
+    checkFields(tool, TOOL, (field) => `${at}.${field}`);
+    if (typeof tool.execute !== 'function') throw new TypeError(`${at}.execute must be a function.`);
+    if (typeof tool.description !== 'string') throw new TypeError(`${at}.description must be a string, for the model.`);
+    checkSchema(tool.input, `${at}.input`);
+    checkToolChoices(tool, at);
+  }
+}
+
+function checkToolChoices(tool: Tool, at: string): void {
+  if (typeof tool.effect !== 'function' && ![undefined, 'none', 'idempotent', 'external'].includes(tool.effect)) {
+    throw new TypeError(`${at}.effect must be 'none', 'idempotent', 'external' or a function of the input.`);
+  }
+  if (tool.reconcileAfterMs !== undefined && !(tool.reconcileAfterMs >= 0 && tool.reconcileAfterMs < OFF_MS)) {
+    throw new TypeError(`${at}.reconcileAfterMs must be ms, 0 to ${OFF_MS - 1}.`);
+  }
+  if (![undefined, 'refuse', 'park'].includes(tool.unattended)) {
+    throw new TypeError(`${at}.unattended must be 'refuse' or 'park'.`);
+  }
+  const { approval, timeoutMs, formerNames } = tool;
+  const deny = typeof approval === 'object' && typeof approval?.deny === 'string';
+  if (![undefined, 'never', 'required'].includes(approval as never) && typeof approval !== 'function' && !deny) {
+    throw new TypeError(
+      `${at}.approval must be 'never', 'required', { deny: 'why' } or a function that gives one of them.`,
+    );
+  }
+  if (timeoutMs !== undefined && typeof timeoutMs !== 'function' && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
+    throw new TypeError(`${at}.timeoutMs must be ms of more than 0, or a function of the input.`);
+  }
+  if (formerNames !== undefined && !Array.isArray(formerNames))
+    throw new TypeError(`${at}.formerNames must be an array.`);
+}
+
+function checkSchema(schema: Schema | undefined, field: string): void {
+  const standard = schema?.['~standard'];
+  if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
+    throw new TypeError(`${field} must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
+  }
+  try {
+    toJson(standard.jsonSchema.input({ target: 'draft-07' }), field);
+  } catch (thrown) {
+    throw new TypeError(`${field} cannot be told to the model as JSON Schema: ${messageOf(thrown)}`);
+  }
+}
+
+/**
+ * The given limits, with `Infinity` as 0: both mean off.
+ * @throws {TypeError} names the limit, its unit and its range.
+ */
+export function checkLimits(given: Partial<Limits>, field: string): { readonly [name in LimitName]?: number } {
+  if (typeof given !== 'object' || given === null) throw new TypeError(`${field} must be an object of limits.`);
+  const checked: { [name in LimitName]?: number } = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const unit = LIMIT_UNITS[name as LimitName];
+    if (unit === undefined) {
+      throw new TypeError(`${field}.${name} is no limit; there are ${Object.keys(LIMIT_UNITS).join(', ')}.`);
+    }
+    const most = unit === 'ms' ? OFF_MS - 1 : Number.MAX_SAFE_INTEGER;
+    const finite = value === Number.POSITIVE_INFINITY ? 0 : value;
+    if (!Number.isSafeInteger(finite) || finite < 0 || finite > most) {
+      throw new TypeError(
+        `${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${String(value)}.`,
+      );
+    }
+    if (finite === 0 && (name === 'parallelCalls' || name === 'toolMs')) {
+      throw new TypeError(`${field}.${name} cannot be off; give a number of at least 1.`);
+    }
+    checked[name as LimitName] = finite;
+  }
+  return checked;
+}
+
+function checkPolicy(recovery: EngineOptions['recovery']): RecoveryPolicy {
+  if (recovery === undefined || recovery === true) return DEFAULT_RECOVERY_POLICY;
+  if (recovery === false) return { ...DEFAULT_RECOVERY_POLICY, enabled: false };
+  if (typeof recovery !== 'object' || recovery === null)
+    throw new TypeError('recovery must be true, false or an object.');
+  for (const [name, value] of Object.entries(recovery)) {
+    if (!Object.hasOwn(DEFAULT_RECOVERY_POLICY, name) || name === 'enabled') {
+      throw new TypeError(`recovery.${name} is no option; there are stalenessMs, attemptsWithoutProgress, recoveries.`);
+    }
+    if (!Number.isSafeInteger(value) || (value as number) < 0) {
+      throw new TypeError(`recovery.${name} must be a whole number of at least 0, not ${String(value)}.`);
+    }
+  }
+  return { ...DEFAULT_RECOVERY_POLICY, ...recovery };
+}
