@@ -28,11 +28,13 @@ export class Delivery {
     this.underWay.add(turnId);
     try {
       // A turn that was abandoned may have been revived meanwhile: then its second end is due as well.
-      for (let told: number | undefined; ; ) {
+      for (let told: OutcomeRecord | undefined; ; ) {
         const record = await this.roster.store.outcome(turnId);
-        if (record?.endedAt === told) return await this.taken(sessionId, turnId);
+        // Both ends may fall on one moment of the clock, but a revived turn has no second end like its first.
+        const same = record?.endedAt === told?.endedAt && record?.status === told?.status;
+        if (same) return await this.taken(sessionId, turnId);
         if (record !== undefined && !(await this.hand(record, sessionId))) return;
-        told = record?.endedAt;
+        told = record;
       }
     } finally {
       this.underWay.delete(turnId);
