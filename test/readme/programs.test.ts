@@ -11,7 +11,7 @@ import { type Block, blockIn, blocks, root } from './text.js';
 const run = promisify(execFile);
 
 /** What the short blocks take as given: an engine, a store, a bank. Blocks with imports of their own stand alone. */
-const GIVEN = `import { DefinitiveFailure, describeTools, OutcomeUnknown, tool, type TurnEngine } from 'durable-turn';
+const GIVEN = `import { DefinitiveFailure, describeTools, OutcomeUnknown, tool, toolFor, type TurnEngine } from 'durable-turn';
 import type { TurnStore } from 'durable-turn/level';
 import { z } from 'zod';
 declare const engine: TurnEngine;
@@ -20,7 +20,7 @@ declare const bank: {
   charge(order: { card: string; cents: number; key: string; signal: AbortSignal }): Promise<string>;
   find(key: string): Promise<{ cents: number } | undefined>;
 };
-void [DefinitiveFailure, describeTools, OutcomeUnknown, tool, z, engine, store, bank];
+void [DefinitiveFailure, describeTools, OutcomeUnknown, tool, toolFor, z, engine, store, bank];
 `;
 
 let service: Service;

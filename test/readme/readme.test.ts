@@ -63,6 +63,22 @@ describe('the tables of options', () => {
     expect(told('Tool', 'field')).toEqual(asTold(own));
   });
 
+  it('name every function of createTurnEngine with its arguments, and every field of `turn`', () => {
+    const text = source('src/engine/options.ts');
+    const declared = [...text.matchAll(/^ {2}(\w+)\?\(([^)]*)\)/gm)].map(([, name, list]) => [
+      name as string,
+      [...(list as string).matchAll(/(?:^|, )(\w+): /g)].map((match) => match[1] as string).join(', '),
+    ]);
+    const named = tableIn('Callbacks', 'callback').map(([name, list]) => [
+      name?.replaceAll('`', '') as string,
+      list?.replace(/^`\(|\)`$/g, '') as string,
+    ]);
+    expect(declared.length).toBeGreaterThan(4);
+    expect(Object.fromEntries(named)).toMatchObject(Object.fromEntries(declared));
+    const fields = membersOf('src/engine/options.ts', 'TurnInfo').map(({ name }) => name);
+    expect(sorted(namesIn(tableIn('Callbacks', 'field of `turn`')))).toEqual(sorted(fields));
+  });
+
   it('name every limit with its unit and its default, with and without presence', () => {
     const rows = tableIn('limits', 'limit').map(([name, unit, attended, unattended]) => [
       name?.replaceAll('`', ''),
