@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { planKills } from '../../src/cli/demo/kill-plan.js';
 import { demoOptions } from '../../src/cli/demo/options.js';
 import { paintFor } from '../../src/cli/demo/paint.js';
+import { writtenAgain } from '../../src/cli/demo/report.js';
 import { expectedEffects } from '../../src/cli/demo/script.js';
 import { wrap } from '../../src/cli/demo/timeline.js';
 import { exitCodeOf, judge, type World } from '../../src/cli/demo/verdict.js';
@@ -279,6 +280,22 @@ describe('the parts', () => {
       seed: 7,
       rounds: 2,
     });
+  });
+
+  it('draw no kill before the first call of the model', () => {
+    const drawn = Array.from({ length: 500 }, (_, seed) => planKills('random', seed).kills).flat();
+    const moments = drawn.map((kill) => ('moment' in kill ? kill.moment : Number.NaN));
+    expect(Math.min(...moments)).toBe(4);
+  });
+
+  it('explain a write that took effect twice, and say nothing where none did', () => {
+    const call = (label: string, ...landed: number[]) => ({ label, landed, spans: [], asked: [], state: '' });
+    const lines = (...calls: readonly ReturnType<typeof call>[]) =>
+      writtenAgain({ calls: new Map(calls.map((seen, index) => [`${index}`, seen])) });
+    expect(lines(call('write_file NOTES.md', 1), call('post chat', 1, 2))).toEqual([]);
+    expect(lines(call('write_file NOTES.md', 1, 2))).toEqual([
+      '  Idempotent writes may run again with the same key and count once: write_file NOTES.md',
+    ]);
   });
 
   it('colour only a terminal that wants it', () => {

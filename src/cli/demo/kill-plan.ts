@@ -19,6 +19,8 @@ const IN_THE_BATCH: Kill = { landed: 3, delayMs: 0 };
 
 /** A whole turn with no other kill than the one of the parked turn has about this many moments. */
 const MOMENTS = 76;
+/** The first call of the model: a kill before it finds no turn, or one that has not done anything. */
+const FIRST_MOMENT = 4;
 /** A second kill comes at most this many moments behind the first: it finds the recovery, or what follows it. */
 const MOMENTS_OF_RECOVERY = 5;
 const MOMENTS_BETWEEN = 22;
@@ -34,7 +36,7 @@ export function planKills(at: KillAt, seed: number): KillPlan {
   const random = mulberry32(seed);
   const upTo = (most: number): number => Math.floor(random() * (most + 1));
   const delay = (): number => upTo(random() < 0.5 ? SHORT_DELAY_MS : LONG_DELAY_MS);
-  const first = { moment: upTo(MOMENTS), delayMs: delay() };
+  const first = { moment: FIRST_MOMENT + upTo(MOMENTS - FIRST_MOMENT), delayMs: delay() };
   const between = upTo(random() < 0.5 ? MOMENTS_OF_RECOVERY : MOMENTS_BETWEEN);
   const second = { moment: first.moment + 1 + between, delayMs: delay() };
   return { again: ` --kill-at random --seed ${seed}`, kills: random() < 0.5 ? [first] : [first, second] };

@@ -10,6 +10,7 @@ import type { DoneKill, RoundResult, RoundWatcher } from './round.js';
 import { expectedEffects, MODEL_ANSWERS, TOOL_CALLS } from './script.js';
 import { Timeline, WIDTH, wrap } from './timeline.js';
 import { exitCodeOf, type Verdict } from './verdict.js';
+import type { Witness } from './witness.js';
 
 export class Report implements RoundWatcher {
   private readonly print: (line: string) => void;
@@ -92,6 +93,7 @@ export class Report implements RoundWatcher {
     this.print('');
     for (const kill of unused) this.print(`No kill at ${describeKill(kill)}: the turn had ended before.`);
     this.table(result.verdict);
+    for (const line of writtenAgain(witness)) this.print(line);
   }
 
   private get isDetailed(): boolean {
@@ -147,3 +149,12 @@ export class Report implements RoundWatcher {
 }
 
 const again = (plan: KillPlan): string => `durable-turn demo${plan.again}`;
+
+/** The timeline shows such a write twice and the table counts it once: why that is no contradiction. */
+export function writtenAgain({ calls }: Pick<Witness, 'calls'>): readonly string[] {
+  const written = expectedEffects().flatMap(({ kind, name }) => (kind === 'written' ? [name] : []));
+  const again = [...calls.values()].filter(({ label, landed }) => landed.length > 1 && written.includes(label));
+  if (again.length === 0) return [];
+  const names = again.map(({ label }) => label);
+  return wrap('  Idempotent writes may run again with the same key and count once:', names, WIDTH);
+}
