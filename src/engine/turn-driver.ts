@@ -281,6 +281,7 @@ export class TurnDriver implements TurnScope {
 
   /** Nothing further is done here; whatever still runs is told. */
   end(rest: DriverEnd): void {
+    if (this.over) return;
     this.over = true;
     // What still runs is out of date: it talks to nobody.
     this.generation += 1;
