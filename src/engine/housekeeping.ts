@@ -28,9 +28,9 @@ export class Housekeeping {
   async remove(sessionId: string): Promise<void> {
     checkId(sessionId, 'sessionId');
     await this.roster.sessions.run(sessionId, async () => {
-      const head = await this.roster.head(sessionId);
-      if (head === undefined) return;
-      this.checkIdle(head);
+      // A head that cannot be read keeps nobody from forgetting the session.
+      const head = await this.roster.readable(() => this.roster.head(sessionId));
+      if (head !== undefined) this.checkIdle(head);
       await this.roster.store.remove(sessionId);
     });
   }
@@ -100,6 +100,7 @@ export class Housekeeping {
       const { store } = this.roster;
       const running = this.roster.driverOf(sessionId);
       const known = await running?.withdraw(messageId);
+      if (known === 'withdrawn') this.roster.presence.forgetInput(sessionId, messageId);
       if (known !== undefined) return known;
       const head = await this.roster.head(sessionId);
       const input = (await store.inbox(sessionId)).find((waiting) => waiting.messageId === messageId);
@@ -115,6 +116,7 @@ export class Housekeeping {
     const writer = new HeadWriter(store, settings.clock, head);
     const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
     await writer.write(writer.next(patch, { inbox: { put: [], remove: [input] } }, null));
+    this.roster.presence.forgetInput(head.sessionId, input.messageId);
     // Nothing is left that the promised turn would have begun with.
     if (left === 0 && head.nextTurnId !== null) {
       handles.rested(head.nextTurnId, { status: 'cancelled', reason: 'withdrawn', text: '', usage: NO_USAGE });

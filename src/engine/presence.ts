@@ -49,6 +49,11 @@ export class Presence {
     else inputs.add(messageId);
   }
 
+  /** It was taken back: whoever sends its id again may be somebody else. */
+  forgetInput(sessionId: string, messageId: string): void {
+    this.inputs.get(sessionId)?.delete(messageId);
+  }
+
   /** Whether somebody who sent this input was there; asked once, when it starts a turn or none of it is left. */
   takeInputs(sessionId: string, waiting: readonly InboxRecord[]): boolean {
     const inputs = this.inputs.get(sessionId);
