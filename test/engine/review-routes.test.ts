@@ -1,4 +1,4 @@
-// What a strict review found about input that waits: its route, its presence, and a store that fails once.
+// What a strict review found about input that waits: its route, and a store that fails once.
 import { expect, it } from 'vitest';
 import { OUTCOMES_DUE } from '../../machines/index.js';
 import { TurnError } from '../../src/index.js';
@@ -17,40 +17,6 @@ async function busyRoute(world: World, options: Parameters<World['boot']>[0] = {
   await until(() => world.requests.length === 1, 'the model is asked');
   return { engine, turn };
 }
-
-it('whoever was there for a message of one session is not there for the same message id of another', async () => {
-  const world = createWorld();
-  const tools = { send: act(() => 'sent', { approval: 'required' }) };
-  const { engine, turn } = await busyRoute(world, { tools });
-  world.says(hang, calls('send'));
-  await engine.startTurn({ ...hello, sessionId: 'a' });
-  await until(() => world.requests.length === 2, 'the model is asked');
-  await engine.sendMessage({ sessionId: 'a', input: 'hi', attended: true, messageId: 'm1' });
-  const queued = await engine.sendMessage({
-    sessionId: 'b',
-    input: 'hi',
-    attended: false,
-    messageId: 'm1',
-    routeKey: 'R',
-  });
-  expect(queued.accepted).toBe('queued');
-  await turn.cancel();
-  expect(await within(queued.turn.outcome)).toMatchObject({ status: 'completed' });
-  expect(only(await world.calls('b'))).toMatchObject({ toolName: 'send' });
-  expect(world.eventsOf('approvalRequested')).toEqual([]);
-  expect(world.runs).toEqual([]);
-});
-
-it('whoever was there for input of a turn is not there for the next turn of the session', async () => {
-  const world = createWorld();
-  const { engine, turn } = await busyRoute(world, { tools: { send: act(() => 'sent') } });
-  const first = await engine.sendMessage({ ...hello, attended: true, messageId: 'm1', routeKey: 'R' });
-  world.says(calls('send'), 'done', calls('send'), 'done');
-  await turn.cancel();
-  await within(first.turn.outcome);
-  await within((await engine.sendMessage({ ...hello, messageId: 'm2' })).turn.outcome);
-  expect(world.runs.map(({ call }) => call.attended)).toEqual([true, false]);
-});
 
 it('a decision while the route is busy goes on when it is free, although recovery is off', async () => {
   const world = createWorld();
