@@ -70,3 +70,17 @@ it('input to a turn with damaged records starts anew, with what can be read or f
   expect(sent.accepted).toBe('started');
   expect(await within(sent.turn.outcome)).toMatchObject({ status: 'completed' });
 });
+
+it('a session whose head is damaged can be deleted, and its id begins anew', async () => {
+  const world = await two();
+  const engine = world.boot();
+  const { store } = world.process;
+  const { head } = store;
+  store.head = (sessionId) => (sessionId === 'a' ? damaged('the head') : head(sessionId));
+  await engine.deleteSession('a');
+  store.head = head;
+  expect(await engine.session('a')).toBeUndefined();
+  const turn = await engine.startTurn({ ...hello, sessionId: 'a' });
+  expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+  expect(await engine.session('b')).toMatchObject({ inProgress: true });
+});
