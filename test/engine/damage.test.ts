@@ -83,4 +83,6 @@ it('a session whose head is damaged can be deleted, and its id begins anew', asy
   const turn = await engine.startTurn({ ...hello, sessionId: 'a' });
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
   expect(await engine.session('b')).toMatchObject({ inProgress: true });
+  // What was deleted on purpose is what the witness misses.
+  expect(world.witness.violations.splice(0).every((violation) => violation.startsWith('I11: input'))).toBe(true);
 });
