@@ -165,7 +165,7 @@ export class GateWalk {
       if (gone === undefined) return undefined;
       return { kind: 'hold', gate: 'tool', reason: `there is no tool "${gone}" any more`, spent: false };
     } catch (thrown) {
-      return { kind: 'hold', gate: 'dependencies', reason: messageOf(thrown), spent: true };
+      return { kind: 'hold', gate: 'dependencies', reason: messageOf(thrown), spent: !this.roster.closing };
     }
   }
 
@@ -294,6 +294,6 @@ interface Hold {
   readonly kind: 'hold';
   readonly gate: string;
   readonly reason: string;
-  /** Foreign code ran and failed: the attempt counts. */
+  /** Foreign code ran and failed, and was not cut off by close(): the attempt counts. */
   readonly spent: boolean;
 }
