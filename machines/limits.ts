@@ -112,6 +112,8 @@ export const ID_BYTES = 512;
 export const REASON_BYTES = 1_000;
 /** Results of one batch together take at most this many times `outputBytes`. Prevents: many medium results that fill the context. */
 export const BATCH_OUTPUTS = 4;
+/** Dispatches of one call. Prevents: a tool that never knows and a reconcile that always says "not started", for ever. */
+export const DISPATCHES = 20;
 /** Characters of JSON in one note of a tool. Prevents: a journal record that no commit can hold. */
 export const NOTE_CHARS = 1_000_000;
 /** Bytes of one stored record: a message, a call, a checkpoint. Prevents: a write that stalls every session. */

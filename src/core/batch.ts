@@ -2,6 +2,7 @@
  * Owns what a batch of calls needs next: which calls may start, which wait for whom, and when it is settled.
  * Must not know tools or time-outs: what the tools say about a call comes in as facts.
  */
+import { DISPATCHES } from '../../machines/index.js';
 import type { Journal } from './journal.js';
 import { isSettled } from './journal.js';
 import type { Json } from './json.js';
@@ -74,7 +75,8 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
   for (const { callId } of journal.batch(messageId)) {
     const call = journal.get(callId) as CallRecord;
     if (!mayStart(call)) continue;
-    const admission = isAllowed(call, facts.now) ? FREE : facts.admission(call);
+    const admission =
+      call.dispatch >= DISPATCHES ? TOO_OFTEN : isAllowed(call, facts.now) ? FREE : facts.admission(call);
     if (admission.kind === 'pending') continue;
     if (admission.kind === 'refuse') {
       refuse(journal, call, admission.reason, facts.now);
@@ -89,6 +91,10 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
 }
 
 const FREE: Admission = { kind: 'free' };
+const TOO_OFTEN: Admission = {
+  kind: 'refuse',
+  reason: `This call was started ${DISPATCHES} times and never came to an end. It is not started again.`,
+};
 /** A decision not yet used stays valid until its deadline; one that was used never covers a second dispatch. */
 const isAllowed = ({ approval }: CallRecord, now: number): boolean =>
   approval?.state === 'allowed' && (approval.expiresAt === null || now < approval.expiresAt);

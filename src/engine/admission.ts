@@ -107,3 +107,9 @@ function hasOpenTwin(record: CallRecord, reviews: readonly ReviewRecord[]): bool
   }
   return false;
 }
+
+/** What could not be decided in time is decided against the call. */
+export function undecided(record: CallRecord, known: ReadCall | undefined, attended: boolean): ReadCall {
+  const reason = 'Whether this call may run could not be decided. It did not run.';
+  return { record, tool: known?.tool, input: known?.input, attended, admission: { kind: 'refuse', reason } };
+}

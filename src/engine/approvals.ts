@@ -93,9 +93,7 @@ export class Approvals {
     const { roster } = this;
     const grantFor = grantOf(turnId, decision);
     const running = roster.driverOf(sessionId);
-    const ask = async () => running?.decide(id, decision, grantFor);
-    const asked = running?.turnId === turnId;
-    const direct = asked ? await inTime(setupBounds(roster), 'the check of the edited input', ask) : undefined;
+    const direct = running?.turnId === turnId ? await running.decide(id, decision, grantFor) : undefined;
     if (direct !== undefined) return this.told(direct, sessionId, turnId, id, decision);
     const call = await roster.store.call(id);
     if (call === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no call "${id}" to decide about`);

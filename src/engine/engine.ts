@@ -10,6 +10,7 @@ import type { Approval, Review, TurnOutcome } from '../core/events.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
+import type { TurnStore } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { checkFields, checkOptions } from './check-options.js';
@@ -17,7 +18,7 @@ import { Delivery } from './delivery.js';
 import { Housekeeping } from './housekeeping.js';
 import type { Accepted, Input } from './input.js';
 import { Intake } from './intake.js';
-import type { EngineOptions } from './options.js';
+import type { EngineOptions, Settings } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
 import { AT_DEADLINE, Recovery, type RecoveryReport } from './recovery.js';
@@ -27,7 +28,20 @@ import { type CancelOptions, type Turn, TurnHandles } from './turn-handles.js';
 
 /** @throws {TypeError} names the option and the fix. */
 export function createTurnEngine<D = undefined, X = Json>(options: EngineOptions<D, X>): TurnEngine<X> {
-  return new Engine(checkOptions(options)) as TurnEngine<X>;
+  const settings = checkOptions(options);
+  claim(settings);
+  return new Engine(settings) as TurnEngine<X>;
+}
+
+/** Agents with an engine, by store: two of one agent would take each other's turns away (I7). */
+const claims = new WeakMap<TurnStore, Set<string>>();
+
+function claim({ store, agent }: Settings): void {
+  const agents = claims.get(store) ?? new Set<string>();
+  if (agents.has(agent)) {
+    throw new TypeError(`agent "${agent}" has an engine on this store already; use that one, or close() it first.`);
+  }
+  claims.set(store, agents.add(agent));
 }
 
 const CLOSE_GRACE_MS = 5_000;
@@ -218,6 +232,7 @@ class Engine implements TurnEngine {
     await roster.settleBackground();
     disarm();
     roster.handles.handOverAll();
+    claims.get(roster.store)?.delete(roster.settings.agent);
     // One turn that could not be handed over kept none of the others from it.
     for (const result of [...first, ...rest]) if (result.status === 'rejected') throw result.reason;
   }

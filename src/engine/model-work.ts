@@ -9,6 +9,7 @@ import type { ModelAnswer, ModelDelta } from '../core/model.js';
 import { acceptAnswer } from './accept-answer.js';
 import { type ReadAnswer, readAnswer } from './answer.js';
 import { buildForeign } from './foreign.js';
+import { inTime } from './in-time.js';
 import { callModel, failureOf, limitReached, type ModelResult } from './model-call.js';
 import type { ToolWork } from './tool-work.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
@@ -110,14 +111,21 @@ export class ModelWork {
   private async read(answer: ModelAnswer, generation: number): Promise<ReadAnswer | undefined> {
     try {
       const { scope } = this;
-      return await readAnswer(answer, {
+      const bounds = {
+        clock: scope.settings.clock,
+        ms: scope.snapshot.context.limits.toolMs,
+        gone: scope.phaseSignal,
+      };
+      const reading = {
         ...this.calls.reading(),
         answerSchema: scope.answerSchema,
         turnId: scope.records.turnId,
         messageId: scope.settings.ids(),
         response: scope.snapshot.context.iterations + 1,
         now: scope.settings.clock.now(),
-      });
+      };
+      // Schemas, effects and approval functions are the application's: one that hangs must not keep the turn.
+      return await inTime(bounds, 'checking the calls of the answer', () => readAnswer(answer, reading));
     } catch (thrown) {
       this.fail(failureOf(thrown), generation);
       return undefined;

@@ -2,11 +2,14 @@
  * Owns the effect `askPerson`, and what a person's decision does to the batch it belongs to.
  * Must not know where decisions come from or how calls run.
  */
+import { SETUP_MS } from '../../machines/index.js';
 import { allowTwins, type Decision, type DecisionResult, decide, openDecisions } from '../core/batch.js';
+import { messageOf } from '../core/errors.js';
 import type { Grant } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import { type Validated, validate } from '../core/tools.js';
 import { approvalOf } from './announcements.js';
+import { inTime } from './in-time.js';
 import type { ToolWork } from './tool-work.js';
 import type { TurnScope } from './turn-scope.js';
 
@@ -74,7 +77,12 @@ export class PersonWork {
   async readEdit(callId: string, { allow, input }: Decision): Promise<Validated | undefined> {
     const call = this.scope.known.get(callId);
     if (!allow || input === undefined || call?.tool === undefined) return undefined;
-    const valid = await validate(call.tool.input, input);
+    const { settings, phaseSignal } = this.scope;
+    const bounds = { clock: settings.clock, ms: SETUP_MS, gone: phaseSignal };
+    const schema = call.tool.input;
+    const valid = await inTime(bounds, 'the check of the edited input', () => validate(schema, input)).catch(
+      (thrown: unknown): Validated => ({ ok: false, error: messageOf(thrown) }),
+    );
     if (valid.ok) return valid;
     return { ok: false, error: `input is not valid for tool "${call.record.toolName}": ${valid.error}` };
   }

@@ -9,9 +9,10 @@ import { LOOP_WINDOW } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';
-import { type AdmissionFor, rereadCall } from './admission.js';
+import { type AdmissionFor, rereadCall, undecided } from './admission.js';
 import { callEvent } from './announcements.js';
 import type { ReadingFor } from './answer.js';
+import { inTime } from './in-time.js';
 import { loopVerdict } from './loop-verdict.js';
 import { Reconciliation } from './reconciliation.js';
 import { type CallOutcome, type Running, runCall } from './tool-calls.js';
@@ -114,10 +115,14 @@ export class ToolWork {
   private async readmit(call: CallRecord): Promise<void> {
     if (this.readmitting.has(call.callId) || this.stopped !== undefined) return;
     this.readmitting.add(call.callId);
-    const read = await rereadCall(call, this.foreign.tools, this.reading());
+    const { clock } = this.scope.settings;
+    const bounds = { clock, ms: this.scope.snapshot.context.limits.toolMs, gone: this.life.signal };
+    const ask = () => rereadCall(call, this.foreign.tools, this.reading());
+    // What cannot be decided in time is decided against the call.
+    const read = await inTime(bounds, 'the approval of a call', ask).catch(() => undefined);
     this.scope.enqueue(async () => {
       this.readmitting.delete(call.callId);
-      if (read !== undefined) this.scope.known.add([read]);
+      this.scope.known.add([read ?? undecided(call, this.scope.known.get(call.callId), this.scope.info().attended)]);
       await this.runCalls();
     });
   }
