@@ -29,6 +29,10 @@ export function nextCallState(state: CallState, event: CallEvent['type'], effect
   return step === undefined || (step.guarded && !isRepeatable(effect)) ? undefined : step.to;
 }
 
+/** What runs: the model's input, or what a person made of it (`null` is an input too). */
+export const inputOf = ({ input, editedInput }: Pick<CallRecord, 'input' | 'editedInput'>): Json =>
+  editedInput === undefined ? input : editedInput;
+
 export const isSettled = (call: CallRecord): boolean => call.state === 'succeeded' || call.state === 'failed';
 
 /** What makes two calls of a turn identical: the tool and the input as the model gave it. */

@@ -6,7 +6,7 @@
 import { REASON_BYTES } from '../../machines/index.js';
 import type { Admission } from '../core/batch.js';
 import { messageOf } from '../core/errors.js';
-import { identityOf } from '../core/journal.js';
+import { identityOf, inputOf } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
 import { type Tool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
@@ -86,7 +86,7 @@ export async function rereadCall(
   const tool = findTool(tools, record.toolName);
   if (tool === undefined) return undefined;
   const { attended } = admission;
-  const valid = await validate(tool.input, record.editedInput ?? record.input);
+  const valid = await validate(tool.input, inputOf(record));
   if (!valid.ok) {
     const reason = `The input is not valid any more: ${cutText(valid.error, REASON_BYTES)}`;
     return { record, tool, input: record.input, admission: { kind: 'refuse', reason }, attended };

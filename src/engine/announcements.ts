@@ -2,6 +2,7 @@
  * Owns which events a step of the chart is worth. Must not know who listens or when they are told.
  */
 import type { Approval, EventBody, Review } from '../core/events.js';
+import { inputOf } from '../core/journal.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
 import { type Plan, phaseOf, type TurnSnapshot } from '../core/step.js';
 import type { Durable } from './written.js';
@@ -48,7 +49,7 @@ export const approvalOf = (sessionId: string, call: CallRecord): Approval => ({
   turnId: call.turnId,
   callId: call.callId,
   toolName: call.toolName,
-  input: call.editedInput ?? call.input,
+  input: inputOf(call),
   effect: call.effect,
   requestedAt: call.approval?.requestedAt ?? call.preparedAt,
   expiresAt: call.approval?.expiresAt ?? null,
@@ -78,7 +79,7 @@ export const reviewOf = (
   turnId: call.turnId,
   callId: call.callId,
   toolName: call.toolName,
-  input: call.editedInput ?? call.input,
+  input: inputOf(call),
   idempotencyKey: call.idempotencyKey,
   dispatchedAt: call.dispatchedAt ?? 0,
   notes: call.notes,

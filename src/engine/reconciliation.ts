@@ -48,8 +48,10 @@ export class Reconciliation {
     this.asking.set(call.callId, own);
     const ended = AbortSignal.any([signal, own.signal]);
     const { clock } = settings;
-    const landedBy = (call.dispatchedAt ?? clock.now()) + (tool.reconcileAfterMs ?? 0);
-    await pause(clock, landedBy - clock.now(), ended);
+    const afterMs = tool.reconcileAfterMs ?? 0;
+    const landedBy = (call.dispatchedAt ?? clock.now()) + afterMs;
+    // A clock that was set back must not make the wait longer than the tool asked for.
+    await pause(clock, Math.min(afterMs, landedBy - clock.now()), ended);
     if (ended.aborted) return;
     const timeoutMs = known.timeoutMs(call, snapshot.context.limits.toolMs);
     const outcome = await reconcileCall(tool, call, input, context, { clock, timeoutMs, signal: ended });

@@ -25,7 +25,12 @@ export function toolContext(
     turnId,
     sessionId,
     deps,
-    note: async (value) => note(scope, callId, toJson(value, 'note')),
+    note: (value) => {
+      const noted = (async () => note(scope, callId, toJson(value, 'note')))();
+      // A tool that does not wait for its note has not asked to hear that it was refused.
+      noted.catch(() => undefined);
+      return noted;
+    },
     progress: (value) => tellProgress(scope, callId, value),
   };
 }

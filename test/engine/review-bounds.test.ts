@@ -3,8 +3,8 @@
 import { expect, it } from 'vitest';
 import { createTurnEngine, OutcomeUnknown } from '../../src/index.js';
 import { memoryStore } from '../../src/store/level-store.js';
-import { scriptedModel } from '../../src/testing/index.js';
-import { until, within } from './waiting.js';
+import { scriptedModel, simulatedClock } from '../../src/testing/index.js';
+import { never, until, within } from './waiting.js';
 import { act, calls, createWorld, hello, MINUTE_MS } from './world.js';
 
 it('a call that never comes to an end, while reconcile says that it never started, is not started for ever', async () => {
@@ -40,4 +40,31 @@ it('a second engine of an agent on the same store is refused until the first is 
   expect(() => createTurnEngine({ ...options, agent: 'b' })).not.toThrow();
   await engine.close({ graceMs: 0 });
   expect(() => createTurnEngine(options)).not.toThrow();
+});
+
+it('a clock that was set back while nothing ran does not keep reconcile from being asked', async () => {
+  const store = memoryStore();
+  const asked: string[] = [];
+  const send = act(() => never(), {
+    reconcile: async ({ idempotencyKey }) => {
+      asked.push(idempotencyKey);
+      return { outcome: 'succeeded', output: 'sent' };
+    },
+  });
+  const model = scriptedModel([{ calls: [{ tool: 'send', input: {} }] }, 'done']);
+  const running: string[] = [];
+  const options = { agent: 'a', store, model, tools: { send } };
+  const first = createTurnEngine({
+    ...options,
+    clock: simulatedClock(2_000_000_000_000),
+    onEvent: ({ type }) => void running.push(type),
+  });
+  await first.startTurn(hello);
+  await until(() => running.includes('call'), 'it runs');
+  await first.close({ graceMs: 0 });
+  const second = createTurnEngine({ ...options, clock: simulatedClock(2_000_000_000_000 - 60 * MINUTE_MS) });
+  const [turn] = (await second.recover()).resumed;
+  expect(await within(turn?.outcome as Promise<unknown>)).toMatchObject({ status: 'completed', text: 'done' });
+  expect(asked).toHaveLength(1);
+  await second.close({ graceMs: 0 });
 });
