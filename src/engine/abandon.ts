@@ -1,7 +1,6 @@
 /**
  * Owns what it means that a turn is abandoned. Must not know which gate said so.
  */
-import { TurnError } from '../core/errors.js';
 import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
@@ -43,17 +42,12 @@ export async function abandon(
 
 /** Calls that were under way are in doubt now, and listed for a person - where the journal can still be read. */
 async function doubtsOf(
-  { store, settings }: Roster,
+  roster: Roster,
   head: Head,
 ): Promise<{ readonly records: TurnRecords; readonly written: Written } | undefined> {
-  try {
-    const session = await store.load(head.sessionId);
-    if (session === undefined) return undefined;
-    const records = new TurnRecords(head.turnId as string, session, settings);
-    records.journal.loseDispatched('crash');
-    return { records, written: records.factsToWrite(true) };
-  } catch (thrown) {
-    if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
-    throw thrown;
-  }
+  const session = await roster.readable(() => roster.store.load(head.sessionId));
+  if (session === undefined) return undefined;
+  const records = new TurnRecords(head.turnId as string, session, roster.settings);
+  records.journal.loseDispatched('crash');
+  return { records, written: records.factsToWrite(true) };
 }

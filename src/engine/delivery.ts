@@ -46,16 +46,11 @@ export class Delivery {
     const { settings } = this.roster;
     const turn = turnInfo(settings, { ...record, sessionId }, { attended: false, recovered: false, attempt: 0 });
     try {
-      const {
-        settings: { clock },
-        gone,
-      } = this.roster;
       const { deps } = await inTime(setupBounds(this.roster), 'dependencies', (signal) =>
         buildForeign(settings, turn, signal),
       );
-      await inTime({ clock, ms: null, gone: gone.signal }, 'onOutcome', async () =>
-        settings.onOutcome?.(fromRecord(record), turn, deps),
-      );
+      const unbounded = { ...setupBounds(this.roster), ms: null };
+      await inTime(unbounded, 'onOutcome', async () => settings.onOutcome?.(fromRecord(record), turn, deps));
       return true;
     } catch (thrown) {
       const undelivered = { type: 'outcomeUndelivered', reason: messageOf(thrown) } as const;

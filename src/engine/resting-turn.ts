@@ -46,7 +46,8 @@ export class RestingTurn {
     if (outcome.kind === 'succeeded') {
       journal.advance(callId, 'call.succeeded', { output: outcome.output, settledAt, doubt: null });
     } else if (outcome.kind === 'failed') {
-      journal.advance(callId, 'call.failed', { output: outcome.output, settledAt, doubt: null });
+      const { output, definitive } = outcome;
+      journal.advance(callId, 'call.failed', { output, definitive, settledAt, doubt: null });
     } else if (this.head.inProgress) {
       journal.advance(callId, 'call.notStarted', { doubt: null });
     } else {
@@ -102,7 +103,8 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   const { store, settings } = roster;
   const at = settings.clock.now();
   const turnId = head.turnId as string;
-  const records = await readable(roster, head);
+  const session = await roster.readable(() => store.load(head.sessionId));
+  const records = session === undefined ? undefined : new TurnRecords(turnId, session, settings);
   records?.closeBatch(outputBytesOf(settings, head), 'cancel');
   const outcome: TurnOutcome =
     records === undefined
@@ -123,14 +125,4 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
   if (records !== undefined && written !== undefined) announceWritten(roster, head, records.markWritten(written));
   roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
-}
-
-async function readable(roster: Roster, head: Head): Promise<TurnRecords | undefined> {
-  try {
-    const session = await roster.store.load(head.sessionId);
-    return session === undefined ? undefined : new TurnRecords(head.turnId as string, session, roster.settings);
-  } catch (thrown) {
-    if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
-    throw thrown;
-  }
 }

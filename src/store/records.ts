@@ -34,9 +34,8 @@ export type Decoded =
  * @throws {TurnError} TURN_INVALID_VALUE for what is not JSON, TURN_TOO_LARGE for more than RECORD_BYTES.
  */
 export function encodeRecord(kind: Kind, key: string, revision: number, value: unknown, path: string): Buffer {
-  // The quick look allocates nothing; the slow one says what is wrong and where.
-  if (!isJson(value, 0)) checkJson(value, path);
-  const text = stringify(value as Json, path);
+  checkJson(value, path);
+  const text = stringify(value, path);
   const bytes = Buffer.byteLength(text) + PAYLOAD_AT;
   if (bytes > RECORD_BYTES) throw tooLarge(path, `${bytes} bytes`);
   const record = Buffer.allocUnsafe(bytes);
@@ -63,30 +62,6 @@ export function decodeRecord(kind: Kind, key: string, record: Buffer): Decoded {
 
 /** The checksum inside a record that was just encoded: stands for key and content. */
 export const checksumOf = (record: Buffer): number => record.readUInt32BE(CHECKSUM_AT);
-
-/** Deeper values are left to the slow look. */
-const QUICK_DEPTH = 100;
-
-/** Never true for what `checkJson` refuses; false also for some values that it accepts. */
-function isJson(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
-  if (typeof value !== 'object') return typeof value === 'boolean';
-  if (value === null) return true;
-  if (depth > QUICK_DEPTH) return false;
-  if (Array.isArray(value)) {
-    // By index, because a hole has to be seen: it reads as undefined.
-    for (let i = 0; i < value.length; i += 1) if (!isJson(value[i], depth + 1)) return false;
-    return true;
-  }
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  if ('toJSON' in value || Object.getOwnPropertySymbols(value).length > 0) return false;
-  for (const key of Object.keys(value)) {
-    if (!key.isWellFormed() || !isJson((value as Record<string, unknown>)[key], depth + 1)) return false;
-  }
-  return true;
-}
 
 function checksum(kind: Kind, key: string, record: Buffer): number {
   const place = crc32(`${kind}!${key}`);
