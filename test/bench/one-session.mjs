@@ -1,0 +1,168 @@
+// B1, B2 and B6: one turn in one session, its cost beside that of the same bytes, and what it writes.
+import { bytesOf, inFolder, isCommit, rawWrites, recordBatches, straightWrites } from './disk.mjs';
+import { figure } from './figures.mjs';
+import { fixedTool, KILOBYTES_2, runTurn, textOf, timedModel, timeTurn, withEngine } from './turns.mjs';
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+
+/** The commits of a turn, from its input to its outcome. */
+async function recordTurn(iterations, effect) {
+  const model = timedModel(iterations);
+  const { batches } = await inFolder((folder) =>
+    recordBatches(() =>
+      withEngine(folder, { model, tools: { work: fixedTool(effect) } }, (engine) => runTurn(engine, 's')),
+    ),
+  );
+  return batches.filter(isCommit);
+}
+
+/** A turn in a session with so many bytes of history. */
+function timeWithHistory(iterations, effect, historyBytes) {
+  const model = timedModel(iterations);
+  return inFolder((folder) =>
+    withEngine(folder, { model, tools: { work: fixedTool(effect) } }, async (engine) => {
+      if (historyBytes > 0) await engine.importSession('s', historyOf(historyBytes));
+      return timeTurn(engine, model, 's');
+    }),
+  );
+}
+
+function historyOf(bytes) {
+  const message = (n) => ({
+    role: n % 2 === 0 ? 'user' : 'assistant',
+    content: [{ type: 'text', text: textOf(KILOBYTES_2, n) }],
+  });
+  return Array.from({ length: Math.ceil(bytes / KILOBYTES_2) }, (_, n) => message(n));
+}
+
+/** B1. One round first that does not count: compiling the code is no cost of an iteration. */
+export async function effectful({ iterations, rounds, counts }) {
+  const recorded = await recordTurn(iterations, 'external');
+  // The commits of the input and of the outcome are not those of an iteration.
+  const own = recorded.slice(1, -1);
+  const count = figure({
+    workload: 'B1',
+    name: 'synced commits per iteration',
+    unit: '',
+    rounds: [own.length / iterations],
+    target: { atMost: 2 },
+    count: true,
+  });
+  if (counts) return [count];
+  const times = { ours: [], cpu: [], floor: [], raw: [], json: [] };
+  await timeWithHistory(iterations, 'external', 0);
+  for (let round = 0; round < rounds; round += 1) {
+    times.floor.push(sum(await straightWrites(own)) / iterations);
+    const { msEach, cpuMsEach } = await timeWithHistory(iterations, 'external', 0);
+    times.ours.push(msEach);
+    times.cpu.push(cpuMsEach);
+    times.raw.push(sum(await rawWrites(own)) / iterations);
+    times.json.push(stringifyMs(own) / iterations);
+  }
+  const row = (name, more) => figure({ workload: 'B1', name, unit: 'ms', ...more });
+  return [
+    row('iteration / its two synced batches', { rounds: times.ours, floors: times.floor, target: { atMost: 1.5 } }),
+    row('iteration / raw write + fdatasync', { rounds: times.ours, floors: times.raw }),
+    row('CPU per iteration / JSON.stringify of what it writes', { rounds: times.cpu, floors: times.json }),
+    count,
+  ];
+}
+
+/** What JSON alone costs: the values of the batches, stringified once more. The first bytes of a record are its own. */
+function stringifyMs(batches) {
+  const values = batches.flatMap(({ ops }) =>
+    ops.filter(({ value }) => value !== undefined).map(({ value }) => JSON.parse(value.toString('utf8', 11))),
+  );
+  const began = performance.now();
+  for (const value of values) JSON.stringify(value);
+  return performance.now() - began;
+}
+
+/** B1 with a history: nothing of an iteration may cost what the transcript has grown to. */
+export async function longHistory({ iterations, rounds, megabytes }) {
+  await timeWithHistory(iterations, 'external', 0);
+  const times = new Map(megabytes.map((size) => [size, { ms: [], cpu: [] }]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const size of megabytes) {
+      const { msEach, cpuMsEach } = await timeWithHistory(iterations, 'external', size * 1024 * 1024);
+      times.get(size).ms.push(msEach);
+      times.get(size).cpu.push(cpuMsEach);
+    }
+  }
+  const without = times.get(0);
+  const last = megabytes.at(-1);
+  return megabytes.slice(1).flatMap((size) => [
+    figure({
+      workload: 'B1',
+      name: `iteration behind ${size} MB of history / behind none`,
+      unit: 'ms',
+      rounds: times.get(size).ms,
+      floors: without.ms,
+      ...(size === last ? { target: { atMost: 1.2 } } : {}),
+    }),
+    figure({
+      workload: 'B1',
+      name: `CPU behind ${size} MB of history / behind none`,
+      unit: 'ms',
+      rounds: times.get(size).cpu,
+      floors: without.cpu,
+    }),
+  ]);
+}
+
+/** B2. Without effects the debounce decides what is written, not the number of iterations. */
+export async function harmless({ iterations, rounds }) {
+  const found = { perSecond: [], cpu: [], ms: [] };
+  await timeWithHistory(200, 'none', 0);
+  for (let round = 0; round < rounds; round += 1) {
+    const model = timedModel(iterations);
+    const { result, batches } = await inFolder((folder) =>
+      recordBatches(() =>
+        withEngine(folder, { model, tools: { work: fixedTool('none') } }, (engine) => timeTurn(engine, model, 's')),
+      ),
+    );
+    // Without the commits of the input and of the outcome.
+    const commits = batches.filter(isCommit).length - 2;
+    found.perSecond.push(commits / (result.ms / 1000));
+    found.cpu.push(result.cpuMsEach);
+    found.ms.push(result.msEach);
+  }
+  const row = (name, unit, values, target) =>
+    figure({ workload: 'B2', name, unit, rounds: values, ...(target === undefined ? {} : { target }) });
+  return [
+    row('commits per second', '/s', found.perSecond, { atMost: 0.5 }),
+    row('CPU per iteration', 'ms', found.cpu, { atMost: 0.3 }),
+    row('iteration', 'ms', found.ms),
+  ];
+}
+
+/** B6. New content is what a person would call it: the answer and the result of its call. */
+export async function written({ sizes }) {
+  const rows = [];
+  for (const effect of ['none', 'external']) {
+    const ratios = [];
+    for (const iterations of sizes) {
+      const batches = await recordTurn(iterations, effect);
+      ratios.push(sum(batches.map(bytesOf)) / (iterations * 2 * KILOBYTES_2));
+    }
+    rows.push(
+      figure({
+        workload: 'B6',
+        name: `bytes written / bytes of new content, effect '${effect}'`,
+        unit: '',
+        rounds: [ratios.at(-1)],
+        ...(effect === 'none' ? { target: { atMost: 1.5 } } : {}),
+        count: true,
+      }),
+      figure({
+        workload: 'B6',
+        name: `that of ${sizes.at(-1)} iterations / that of ${sizes[0]}, effect '${effect}'`,
+        unit: '',
+        rounds: [ratios.at(-1) / ratios[0]],
+        target: { atMost: 1.02 },
+        count: true,
+      }),
+    );
+  }
+  return rows;
+}

@@ -1,0 +1,57 @@
+// `npm run bench`: what the library costs, each figure beside its floor measured in the same run.
+//
+//   --only B1,B3            some of the workloads
+//   --quick                 small sizes: to see that it runs, not to quote
+//   --counts                only what is the same on every machine
+//   --check                 exit code 1 when a target is not met
+//   --json <file>           the figures as JSON as well
+//   --markdown              the table as Markdown
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { asMarkdown, asText } from './table.mjs';
+import { SIZES, WORKLOADS } from './workloads.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    counts: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    markdown: { type: 'boolean', default: false },
+  },
+});
+
+const size = options.quick || options.counts ? 'quick' : 'full';
+const ids = options.only?.split(',') ?? Object.keys(WORKLOADS);
+const unknown = ids.filter((id) => !Object.hasOwn(WORKLOADS, id));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no workload ${unknown.join(', ')}; there are ${Object.keys(WORKLOADS).join(', ')}.\n`);
+  process.exit(2);
+}
+
+const rows = [];
+for (const id of ids) {
+  const { counts } = options;
+  for (const [name, run] of Object.entries(WORKLOADS[id])) {
+    if (counts && !run.countsOnly) continue;
+    process.stderr.write(`${id} ${name}\n`);
+    rows.push(...(await run({ ...SIZES[size][name], counts })));
+  }
+}
+const shown = options.counts ? rows.filter(({ count }) => count) : rows;
+
+process.stdout.write(`${options.markdown ? asMarkdown(shown) : asText(shown)}\n`);
+if (options.json !== undefined) {
+  const machine = { node: process.version, cpus: cpus().map(({ model }) => model), platform: process.platform };
+  writeFileSync(
+    options.json,
+    `${JSON.stringify({ at: new Date().toISOString(), size, machine, rows: shown }, null, 2)}\n`,
+  );
+}
+const missed = shown.filter(({ met }) => met === false);
+if (options.check && missed.length > 0) {
+  process.stderr.write(`${missed.length} of ${shown.length} figures miss their target.\n`);
+  process.exitCode = 1;
+}

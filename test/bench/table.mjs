@@ -1,0 +1,47 @@
+// Owns how figures are shown: one table for a terminal, and the same one as Markdown for the README.
+// Must not know what was measured.
+
+const HEADINGS = ['', 'figure', 'measured', 'spread', 'floor', 'ratio', 'target', ''];
+
+const digits = (value) => {
+  if (value === 0 || Number.isInteger(value)) return String(value);
+  const places = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
+  return value.toFixed(places);
+};
+
+const targetOf = ({ target }) => {
+  if (target === undefined) return '';
+  return target.atLeast === undefined ? `<= ${target.atMost}` : `>= ${target.atLeast}`;
+};
+
+function cellsOf(row) {
+  const { value, floor, ratio, met } = row;
+  return [
+    row.workload,
+    row.name,
+    `${digits(value.median)} ${row.unit}`.trim(),
+    value.low === value.high ? '' : `${digits(value.low)} to ${digits(value.high)}`,
+    floor === undefined ? '' : `${digits(floor.median)} ${row.unit}`,
+    ratio === undefined ? '' : digits(ratio.median),
+    targetOf(row),
+    met === undefined ? '' : met ? 'met' : 'NOT MET',
+  ];
+}
+
+export function asText(rows) {
+  const lines = [HEADINGS, ...rows.map(cellsOf)];
+  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
+  return lines
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export function asMarkdown(rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(cellsOf(row)))].join('\n');
+}
