@@ -58,7 +58,7 @@ export function gate<T = void>(): Gate<T> {
   return { opened, open, fail };
 }
 
-export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+export { never } from '../../src/testing/mortal-store.js';
 
 /** Ends when the signal aborts, and not before; rejects with its reason, as fetch does. */
 export function untilAborted(signal: AbortSignal): Promise<never> {

@@ -2,7 +2,6 @@
 // A crash drops the engine without close() and cuts it off: it writes nothing, runs nothing and holds no route any more.
 import { expect, onTestFinished } from 'vitest';
 import {
-  type Clock,
   createTurnEngine,
   type EngineOptions,
   type Head,
@@ -77,7 +76,7 @@ export class World {
       ...options,
       ...(options.model === undefined ? {} : { model: this.listening(options.model, store) }),
       store,
-      clock: this.clockOf(store),
+      clock: store.clockOf(this.clock),
       ids: () => `id${++this.lastId}`,
       tools:
         typeof given === 'function'
@@ -106,7 +105,7 @@ export class World {
 
   /** kill -9. */
   async crash(process = this.process): Promise<void> {
-    await process.store.die();
+    await process.store.end();
     await calm(5);
   }
 
@@ -166,16 +165,6 @@ export class World {
         this.requests.push({ ...structuredClone(request), call });
         return model.call(request, call);
       },
-    };
-  }
-
-  private clockOf(store: ProcessStore): Clock {
-    return {
-      now: () => this.clock.now(),
-      after: (ms, fire) =>
-        this.clock.after(ms, () => {
-          if (!store.dead) fire();
-        }),
     };
   }
 
