@@ -1,10 +1,23 @@
 // A program for tests that need another process: opens a store and says what happened, or commits until it is killed.
-
+import { workerData } from 'node:worker_threads';
 import type { Head } from '../../src/core/records.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { appended, checkpointOf, rewritten } from './fixtures.js';
 
 const [mode, path = '', from = '0', count = '0'] = process.argv.slice(2);
+
+/** In a thread: opens when all the others do, says what happened, and keeps it open until all have tried. */
+async function contend(): Promise<void> {
+  const [ready, tried] = [new Int32Array(workerData.gate, 0, 1), new Int32Array(workerData.gate, 4, 1)];
+  Atomics.add(ready, 0, 1);
+  while (Atomics.load(ready, 0) < workerData.threads);
+  const opened = await openLevelStore({ path }).catch((error: { code?: string; message: string }) => error);
+  process.stdout.write(`${'code' in opened ? opened.code : 'opened'}\n`);
+  Atomics.add(tried, 0, 1);
+  // The test lets go with one more.
+  while (Atomics.load(tried, 0) <= workerData.threads) await new Promise((resolve) => setTimeout(resolve, 5));
+  if ('close' in opened) await opened.close();
+}
 
 async function open(): Promise<void> {
   try {
@@ -59,4 +72,5 @@ async function retried(commit: () => Promise<void>): Promise<void> {
   }
 }
 
-await (mode === 'open' ? open() : write());
+const MODES = { open, contend, write };
+await MODES[mode as keyof typeof MODES]();

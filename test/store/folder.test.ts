@@ -1,5 +1,6 @@
 // Opening a folder: once, never wiping it, and with an answer that says what to do.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -112,6 +113,43 @@ describe('a folder', () => {
     expect(await openElsewhere()).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
     await store.close();
     expect(await openInWorker()).toBe('opened');
+  });
+
+  it('opens for one of several threads that try in the same instant, and stays closed to other processes', async () => {
+    const threads = 3;
+    for (let round = 0; round < 5; round += 1) {
+      const gate = new SharedArrayBuffer(8);
+      const said: string[] = [];
+      const workers = Array.from({ length: threads }, () => {
+        const worker = new Worker(program, {
+          argv: ['contend', path],
+          workerData: { gate, threads },
+          stdout: true,
+        });
+        worker.stdout.on('data', (chunk) => said.push(`${chunk}`.trim()));
+        return new Promise((resolve) => worker.on('exit', resolve));
+      });
+      const tried = new Int32Array(gate, 4, 1);
+      while (Atomics.load(tried, 0) < threads) await new Promise((resolve) => setTimeout(resolve, 5));
+      const elsewhere = await openElsewhere();
+      Atomics.add(tried, 0, 1);
+      await Promise.all(workers);
+      expect(said.sort()).toEqual(['TURN_STORE_LOCKED', 'TURN_STORE_LOCKED', 'opened']);
+      expect(elsewhere).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
+    }
+    expect(await openElsewhere()).toBe('opened');
+    expect(readdirSync(path).filter((name) => name.startsWith('opening'))).toEqual([]);
+  }, 30_000);
+
+  it('is freed at once by an owner that is killed', async () => {
+    const owner = spawn(process.execPath, [program, 'write', path, '0', '100000'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(owner.stdout, 'data');
+    await expect(openLevelStore({ path })).rejects.toMatchObject(locked);
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+    await (await openLevelStore({ path })).close();
   });
 
   it('can be opened again after an opening that failed', async () => {

@@ -1,0 +1,100 @@
+/**
+ * Owns whose folder it is: one store in one thread of one process.
+ * Must not know what is in the folder, LevelDB's file LOCK excepted.
+ */
+import { type BigIntStats, closeSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { TurnError } from '../core/errors.js';
+
+/** Shared by all copies of this module in the thread. LevelDB would open `/d` and `/d/./` twice. */
+const OPEN_FOLDERS = Symbol.for('durable-turn.openFolders');
+
+function openFolders(): Set<string> {
+  const scope = globalThis as { [OPEN_FOLDERS]?: Set<string> };
+  scope[OPEN_FOLDERS] ??= new Set();
+  return scope[OPEN_FOLDERS];
+}
+
+/**
+ * Reserves a folder, under its real path, for one store; the result gives it back.
+ * @throws {TurnError} TURN_STORE_LOCKED
+ */
+export function reserve(folder: string): () => void {
+  if (openFolders().has(folder)) throw lockedError(folder, 'this process has it open');
+  openFolders().add(folder);
+  return () => void openFolders().delete(folder);
+}
+
+/**
+ * Runs an opening of LevelDB that no other thread of this process tries at the same time. LevelDB refuses a second
+ * opening in one process too, but while refusing it closes the lock file, and that gives back the lock of the whole
+ * process: another process could then open the database as well. So it must not even be tried.
+ * @throws {TurnError} TURN_STORE_LOCKED, and whatever `open` throws.
+ */
+export async function openedAlone<T>(folder: string, open: () => Promise<T>): Promise<T> {
+  const file = takeTurn(folder);
+  try {
+    if (lockIsOurs(folder)) throw lockedError(folder, 'another thread of this process has it open');
+    return await open();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** No opening takes as long: the thread that began it was ended in its middle. */
+const OPENING_ENDED_MS = 60_000;
+
+/** Threads share nothing but the file system: whoever makes the file may try. Its name is this process's own. */
+function takeTurn(folder: string): string {
+  const file = join(folder, `opening-${process.pid}-${startOfProcess()}`);
+  try {
+    closeSync(openSync(file, 'wx'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - made < OPENING_ENDED_MS) throw lockedError(folder, 'another thread of this process opens it');
+  }
+  return file;
+}
+
+/** With the pid it names a process across restarts of the machine, where pids come again. */
+function startOfProcess(): string {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    // The name in parentheses may hold anything; the start is the 20th field behind it.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Whether this process holds the lock, in any of its threads. Windows has no such list of open files, and no such flaw in its locks. */
+function lockIsOurs(folder: string): boolean {
+  try {
+    // Looked up by name: opening it here, to close it again, would do what this prevents.
+    const lock = statSync(join(folder, 'LOCK'), { bigint: true });
+    return readdirSync('/dev/fd').some((fd) => isLockedFile(fd, lock));
+  } catch {
+    return false;
+  }
+}
+
+function isLockedFile(fd: string, lock: BigIntStats): boolean {
+  try {
+    const file = fstatSync(Number(fd), { bigint: true });
+    if (file.ino !== lock.ino || file.dev !== lock.dev) return false;
+    // On Linux a child inherits the open files of LevelDB, but not the lock on them.
+    return process.platform !== 'linux' || readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').includes('lock:');
+  } catch {
+    return false;
+  }
+}
+
+export function lockedError(folder: string, who: string, cause?: unknown): TurnError {
+  return new TurnError(
+    'TURN_STORE_LOCKED',
+    `The folder ${folder} is in use: ${who}. A database belongs to one store in one process: close that one first, ` +
+      'share the store object, or choose another folder.',
+    cause === undefined ? undefined : { cause },
+  );
+}
