@@ -116,5 +116,11 @@ export const BATCH_OUTPUTS = 4;
 export const DISPATCHES = 20;
 /** Characters of JSON in one note of a tool. Prevents: a journal record that no commit can hold. */
 export const NOTE_CHARS = 1_000_000;
+/** Events of one session kept for those who follow it. Prevents: a reader that stands still and fills the memory. */
+export const FEED_EVENTS = 1_000;
+/** Characters of JSON in the events kept. Prevents: the same by few events that are large. */
+export const FEED_CHARS = 1_000_000;
+/** How long they are kept when the last reader has gone. Prevents: a whole snapshot for every short loss of a connection. */
+export const FEED_KEPT_MS = 60_000;
 /** Bytes of one stored record: a message, a call, a checkpoint. Prevents: a write that stalls every session. */
 export const RECORD_BYTES = 64 * 1024 * 1024;

@@ -25,7 +25,16 @@ export {
   TurnError,
   type TurnErrorCode,
 } from './core/errors.js';
-export type { Approval, Review, TurnEvent, TurnOutcome, TurnRest } from './core/events.js';
+export type {
+  Approval,
+  FollowEvent,
+  PartialAnswer,
+  Review,
+  SessionView,
+  TurnEvent,
+  TurnOutcome,
+  TurnRest,
+} from './core/events.js';
 export type { Json } from './core/json.js';
 export { type CallTrace, detectLoop, type LoopDetector, type LoopVerdict } from './core/loop-detector.js';
 export type {
@@ -101,6 +110,7 @@ export { repairTranscript } from './core/transcript.js';
 export type { ApprovalDecision } from './engine/approvals.js';
 export { type Compactor, type CompactorCall, summarise } from './engine/compactor.js';
 export { createTurnEngine } from './engine/engine.js';
+export type { FollowOptions } from './engine/follow.js';
 export type { Accepted, Input } from './engine/input.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';
 export type { SettleBy } from './engine/people.js';

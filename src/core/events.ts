@@ -4,7 +4,7 @@
  */
 import type { Effect, ModelErrorKind, ModelFault } from '../../machines/index.js';
 import type { Json } from './json.js';
-import type { Message, MessageMeta, Usage } from './messages.js';
+import type { Message, MessageMeta, StoredMessage, Usage } from './messages.js';
 import type { ModelDelta } from './model.js';
 import type { CallState, OutcomeStatus, Phase } from './records.js';
 
@@ -69,11 +69,20 @@ export type InterruptedEventType =
   | 'interrupted_turn_abandoned'
   | 'interrupted_turn_review_required';
 
+/** A piece of an answer that is on its way; it becomes the message with this id, or is discarded. */
+export interface PartialAnswer {
+  readonly messageId: string;
+  readonly delta: ModelDelta;
+}
+
 export type EventBody =
   | { readonly type: 'phase'; readonly phase: Phase }
-  | { readonly type: 'delta'; readonly delta: ModelDelta }
-  /** Deltas since this message count for nothing: the turn goes on behind it. null: from its input. */
-  | { readonly type: 'deltasDiscarded'; readonly afterMessageId: string | null }
+  | ({ readonly type: 'delta' } & PartialAnswer)
+  /**
+   * Deltas of the answer `messageId` count for nothing, null: those of every answer that has not become a message.
+   * The turn goes on behind `afterMessageId`, null: from its input.
+   */
+  | { readonly type: 'deltasDiscarded'; readonly messageId: string | null; readonly afterMessageId: string | null }
   | { readonly type: 'message'; readonly message: Message; readonly meta: MessageMeta }
   | {
       readonly type: 'call';
@@ -104,11 +113,43 @@ export type EventBody =
   | { readonly type: 'driverLost'; readonly reason: string }
   | { readonly type: InterruptedEventType; readonly gate: string; readonly reason: string };
 
-export type TurnEvent = EventBody & {
+/** What a session is at one moment. It takes the place of everything a reader knew of it. */
+export interface SessionView {
+  /** The list as it is on disk. */
+  readonly messages: readonly StoredMessage[];
+  /** Where the last turn is, or was when it ended. null: the session has had no turn. */
+  readonly phase: Phase | null;
+  /** A turn is running, parked or interrupted. */
+  readonly inProgress: boolean;
+  /** How the last turn ended; null while one is in progress, and where there was none. */
+  readonly outcome: TurnOutcome | null;
+  /** What the model has said since the last message, in order; pieces of one part are one. */
+  readonly partial: readonly PartialAnswer[];
+  /** Calls that wait for a decision. */
+  readonly approvals: readonly Approval[];
+  /** Calls that wait to be settled. */
+  readonly reviews: readonly Review[];
+}
+
+/** What only those learn who follow a session. */
+export type FollowBody =
+  | ({ readonly type: 'snapshot' } & SessionView)
+  /** The reader was too slow: so many events are gone for it. A `snapshot` comes next. */
+  | { readonly type: 'lagged'; readonly dropped: number };
+
+interface Told {
+  /** Its place among the events of its session in this process; `follow(…, { after })` goes on behind it. */
+  readonly cursor: string;
   readonly sessionId: string;
+  /** Empty where the event belongs to no turn. */
   readonly turnId: string;
   /** ms since the epoch. */
   readonly at: number;
   /** On disk when it is announced. */
   readonly durable: boolean;
-};
+}
+
+export type TurnEvent = EventBody & Told;
+
+/** What `follow()` gives. */
+export type FollowEvent = TurnEvent | (FollowBody & Told);

@@ -122,8 +122,8 @@ export interface TurnStore {
 export interface Clock {
   /** ms since the epoch. */
   now(): number;
-  /** Runs `fire` once, `ms` from now; the result cancels it. */
-  after(ms: number, fire: () => void): () => void;
+  /** Runs `fire` once, `ms` from now; the result cancels it. `background`: it need not keep the process alive. */
+  after(ms: number, fire: () => void, background?: boolean): () => void;
 }
 
 /** A source of unguessable ids, injected: letters, digits, `-` and `_`. */

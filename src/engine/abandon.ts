@@ -5,7 +5,6 @@ import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
 import { outcomeRecord, withDue } from './outcome.js';
-import { announceWritten } from './resting-turn.js';
 import type { Roster } from './roster.js';
 import { TurnRecords } from './turn-records.js';
 import type { Written } from './written.js';
@@ -36,8 +35,9 @@ export async function abandon(
   await writer.write(
     writer.next({ ...doubts?.written.patch, ...patch }, { ...doubts?.written.parts, outcomes: [record] }, lease),
   );
-  if (doubts !== undefined) announceWritten(roster, head, doubts.records.markWritten(doubts.written));
-  roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
+  const turn = { sessionId: head.sessionId, turnId };
+  if (doubts !== undefined) roster.written(turn, doubts.records.markWritten(doubts.written));
+  roster.endResting(turn, outcome);
 }
 
 /** Calls that were under way are in doubt now, and listed for a person - where the journal can still be read. */

@@ -8,10 +8,13 @@ import type { ReadAnswer } from './answer.js';
 import type { ToolWork } from './tool-work.js';
 import type { TurnScope } from './turn-scope.js';
 
+/** An answer with nothing in it leaves no message. */
+export const becomesMessage = ({ content, fault }: ReadAnswer): boolean => content.length > 0 && fault !== 'empty';
+
 /** Only from within a task. */
 export async function acceptAnswer(scope: TurnScope, work: ToolWork, answer: ReadAnswer): Promise<void> {
   const { records } = scope;
-  if (answer.content.length > 0 && answer.fault !== 'empty') {
+  if (becomesMessage(answer)) {
     const message = { role: 'assistant', content: answer.content } as const;
     records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
   }

@@ -7,8 +7,9 @@ import type { Clock, Ids } from '../core/ports.js';
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(ms, fire) {
+  after(ms, fire, background = false) {
     const timer = setTimeout(fire, ms);
+    if (background) timer.unref();
     return () => clearTimeout(timer);
   },
 };

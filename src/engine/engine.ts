@@ -6,7 +6,7 @@ import { OFF_MS } from '../../machines/index.js';
 import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
-import type { Approval, Review, TurnOutcome } from '../core/events.js';
+import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
@@ -15,6 +15,7 @@ import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { checkFields, checkOptions } from './check-options.js';
 import { Delivery } from './delivery.js';
+import { type FollowOptions, follow } from './follow.js';
 import { Housekeeping } from './housekeeping.js';
 import type { Accepted, Input } from './input.js';
 import { Intake } from './intake.js';
@@ -119,6 +120,10 @@ class Engine implements TurnEngine {
         return (await store.call(callId))?.output ?? undefined;
       },
     };
+  }
+
+  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> {
+    return follow(this.roster, sessionId, options);
   }
 
   async recover(options: { readonly concurrency?: number } = {}): Promise<RecoveryReport> {
@@ -232,6 +237,7 @@ class Engine implements TurnEngine {
     await roster.settleBackground();
     disarm();
     roster.handles.handOverAll();
+    roster.feeds.close();
     claims.get(roster.store)?.delete(roster.settings.agent);
     // One turn that could not be handed over kept none of the others from it.
     for (const result of [...first, ...rest]) if (result.status === 'rejected') throw result.reason;

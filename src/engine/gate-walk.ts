@@ -263,9 +263,9 @@ export class GateWalk {
     // What a person was asked keeps the time they were given, whoever is there now.
     const { approvalMs } = phaseOf(snapshot) === 'awaitingApproval' ? snapshot.context.limits : limits;
     const started = driver.resume(snapshot, deadlines, { ...limits, approvalMs }, this.calls);
-    if (!this.wasParked) {
-      driver.announce({ type: 'deltasDiscarded', afterMessageId: records.messages.at(-1)?.meta.id ?? null }, false);
-    }
+    const afterMessageId = records.messages.at(-1)?.meta.id ?? null;
+    const discarded = { type: 'deltasDiscarded', messageId: null, afterMessageId } as const;
+    if (!this.wasParked) driver.announce(discarded, false);
     return { driver: running, started };
   }
 

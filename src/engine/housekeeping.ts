@@ -32,6 +32,7 @@ export class Housekeeping {
       const head = await this.roster.readable(() => this.roster.head(sessionId));
       if (head !== undefined) this.checkIdle(head);
       await this.roster.store.remove(sessionId);
+      this.roster.feeds.renew(sessionId);
     });
   }
 
@@ -51,6 +52,7 @@ export class Housekeeping {
         const head = await this.roster.head(sessionId);
         if (head === undefined || this.isBusy(head) || lastMoment(head) > before) return false;
         await store.remove(sessionId);
+        this.roster.feeds.renew(sessionId);
         return true;
       });
       if (gone) pruned += 1;
@@ -90,6 +92,7 @@ export class Housekeeping {
       const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
       const patch = { epoch: 1, count: list.length, lastProgressAt: settings.clock.now() };
       await writer.write(writer.next(patch, { transcript }, null));
+      this.roster.feeds.renew(sessionId);
     });
   }
 

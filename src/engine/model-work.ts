@@ -6,7 +6,7 @@ import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
 import { NO_USAGE } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta } from '../core/model.js';
-import { acceptAnswer } from './accept-answer.js';
+import { acceptAnswer, becomesMessage } from './accept-answer.js';
 import { type ReadAnswer, readAnswer } from './answer.js';
 import { buildForeign } from './foreign.js';
 import { inTime } from './in-time.js';
@@ -23,8 +23,8 @@ export class ModelWork {
   private foreign: Foreign | undefined;
   /** The turn was interrupted, and the model has not answered since. */
   private interrupted: boolean;
-  /** The text of the answer that is on its way. */
-  private partial = { generation: 0, text: '' };
+  /** The answer that is on its way: the message it becomes, and what of it was told. */
+  private partial: { readonly messageId: string; text: string; told: boolean } | undefined;
 
   constructor(scope: TurnScope, calls: ToolWork, start: { readonly foreign?: Foreign; readonly interrupted: boolean }) {
     this.scope = scope;
@@ -64,6 +64,7 @@ export class ModelWork {
       return;
     }
     const foreign = this.foreign as Foreign;
+    const messageId = scope.settings.ids();
     const result = await callModel({
       settings: scope.settings,
       turn: scope.info(),
@@ -74,13 +75,13 @@ export class ModelWork {
       answerSchema: scope.answerSchema,
       lastAnswer,
       signal: scope.phaseSignal,
-      emit: this.emitter(generation),
+      emit: this.emitter(generation, messageId),
       count: () => records.modelCalls++,
     });
-    await this.take(result, generation);
+    await this.take(result, generation, messageId);
   }
 
-  private async take(result: ModelResult, generation: number): Promise<void> {
+  private async take(result: ModelResult, generation: number, messageId: string): Promise<void> {
     const { scope } = this;
     if (scope.generation !== generation) return;
     if (result.kind === 'stop') {
@@ -88,7 +89,7 @@ export class ModelWork {
     } else if (result.kind === 'failed') {
       this.fail(result, generation);
     } else {
-      const read = await this.read(result.answer, generation);
+      const read = await this.read(result.answer, generation, messageId);
       if (read !== undefined) this.send(generation, () => this.answered(read));
     }
   }
@@ -97,7 +98,10 @@ export class ModelWork {
     const { scope } = this;
     const { error: kind, reason, retryAfterMs } = result;
     const at = scope.settings.clock.now();
-    this.send(generation, () => scope.advance({ type: 'model.failed', kind, reason, retryAfterMs, at }));
+    this.send(generation, async () => {
+      this.dropPartial();
+      await scope.advance({ type: 'model.failed', kind, reason, retryAfterMs, at });
+    });
   }
 
   private async answered(read: ReadAnswer): Promise<void> {
@@ -105,10 +109,21 @@ export class ModelWork {
     this.interrupted = false;
     this.scope.records.countAnswer(usage);
     this.scope.announce({ type: 'usage', usage }, false);
+    if (becomesMessage(read)) this.partial = undefined;
+    else this.dropPartial();
     await acceptAnswer(this.scope, this.calls, read);
   }
 
-  private async read(answer: ModelAnswer, generation: number): Promise<ReadAnswer | undefined> {
+  /** What was told of the answer becomes no message: whoever shows it takes it back. Only from within a task. */
+  private dropPartial(): void {
+    const { partial, scope } = this;
+    this.partial = undefined;
+    if (partial?.told !== true) return;
+    const afterMessageId = scope.records.messages.at(-1)?.meta.id ?? null;
+    scope.announce({ type: 'deltasDiscarded', messageId: partial.messageId, afterMessageId }, false);
+  }
+
+  private async read(answer: ModelAnswer, generation: number, messageId: string): Promise<ReadAnswer | undefined> {
     try {
       const { scope } = this;
       const bounds = {
@@ -120,7 +135,7 @@ export class ModelWork {
         ...this.calls.reading(),
         answerSchema: scope.answerSchema,
         turnId: scope.records.turnId,
-        messageId: scope.settings.ids(),
+        messageId,
         response: scope.snapshot.context.iterations + 1,
         now: scope.settings.clock.now(),
       };
@@ -135,10 +150,10 @@ export class ModelWork {
   /** What the model said before somebody stopped it becomes an answer of its own. Only from within a task. */
   keepPartialText(): void {
     const { records } = this.scope;
-    if (this.partial.generation !== this.scope.generation || this.partial.text.trim() === '') return;
+    if (this.partial === undefined || this.partial.text.trim() === '') return;
     const answer = { finish: { reason: 'other', raw: 'cancelled' }, usage: NO_USAGE } as const;
     const content = [{ type: 'text', text: this.partial.text.toWellFormed() }] as const;
-    records.append({ role: 'assistant', content }, 'model', { answer });
+    records.append({ role: 'assistant', content }, 'model', { id: this.partial.messageId, answer });
   }
 
   /** An outcome of an effect counts only while the phase that started it lasts. */
@@ -149,21 +164,23 @@ export class ModelWork {
     });
   }
 
-  private emitter(generation: number): (delta: ModelDelta) => void {
+  private emitter(generation: number, messageId: string): (delta: ModelDelta) => void {
     const { scope } = this;
     const { idleSoftMs, idleHardMs } = scope.snapshot.context.limits;
     const everyMs = Math.min(PROGRESS_MS, (idleSoftMs || PROGRESS_MS) / 4, (idleHardMs || PROGRESS_MS) / 4);
     let last = scope.settings.clock.now();
-    this.partial = { generation, text: '' };
+    const partial = { messageId, text: '', told: false };
+    this.partial = partial;
     return (delta) => {
-      // A port that goes on talking after its phase has ended talks to nobody.
-      if (scope.generation !== generation) return;
+      // A port that goes on talking after its answer or its phase has ended talks to nobody.
+      if (scope.generation !== generation || this.partial !== partial) return;
       if (!isDelta(delta)) {
         process.emitWarning(`emit() takes { type: 'text' | 'reasoning' | 'tool-input', text }`, 'DurableTurnWarning');
         return;
       }
-      scope.announce({ type: 'delta', delta }, false);
-      if (delta.type === 'text') this.partial.text += delta.text;
+      partial.told = true;
+      scope.announce({ type: 'delta', messageId, delta }, false);
+      if (delta.type === 'text') partial.text += delta.text;
       const now = scope.settings.clock.now();
       if (delta.text === '' || now - last < everyMs) return;
       last = now;

@@ -2,7 +2,7 @@
  * Owns what leaves the engine of an event once the application's `redact` has seen it. What is stored is not touched.
  * Must not know who listens.
  */
-import type { EventBody } from '../core/events.js';
+import type { EventBody, SessionView } from '../core/events.js';
 import type { Json } from '../core/json.js';
 import type { Settings } from './options.js';
 
@@ -51,4 +51,24 @@ export function redactEvent(redact: Redact, event: EventBody): EventBody {
       // Reasons carry what others said: errors of models, tools and stores, words of people.
       return 'reason' in event ? { ...event, reason: hide(event.reason) } : event;
   }
+}
+
+/** A view shows of each thing what the event shows that tells it. */
+export function redactView(redact: Redact, view: SessionView): SessionView {
+  const shown = <E extends EventBody>(event: E): E => redactEvent(redact, event) as E;
+  const { messages, partial, approvals, reviews, outcome } = view;
+  return {
+    ...view,
+    messages: messages.map(({ message, meta }) => ({
+      message: shown({ type: 'message', message, meta }).message,
+      meta,
+    })),
+    partial: partial.map(({ messageId, delta }) => ({
+      messageId,
+      delta: shown({ type: 'delta', messageId, delta }).delta,
+    })),
+    approvals: approvals.map((approval) => shown({ type: 'approvalRequested', approval }).approval),
+    reviews: reviews.map((review) => shown({ type: 'reviewRequested', review }).review),
+    outcome: outcome === null ? null : shown({ type: 'outcome', outcome }).outcome,
+  };
 }

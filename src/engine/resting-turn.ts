@@ -7,14 +7,12 @@ import { allowTwins, canGoOn, type Decision, type DecisionResult, decide } from 
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
 import type { Grant, Head } from '../core/records.js';
-import { writtenEvents } from './announcements.js';
 import { HeadWriter } from './head-writer.js';
 import { outputBytesOf } from './options.js';
 import { outcomeOf, outcomeRecord, withDue } from './outcome.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText } from './tool-calls.js';
 import { TurnRecords } from './turn-records.js';
-import type { Durable } from './written.js';
 
 export class RestingTurn {
   private readonly roster: Roster;
@@ -88,14 +86,9 @@ export class RestingTurn {
       ...(head.inProgress ? { lastProgressAt: this.roster.settings.clock.now(), attempts: 0 } : {}),
     };
     await this.writer.write(this.writer.next(patch, written.parts, null));
-    announceWritten(this.roster, this.head, this.records.markWritten(written));
+    const { sessionId } = this.head;
+    this.roster.written({ sessionId, turnId: this.records.turnId }, this.records.markWritten(written));
   }
-}
-
-/** What became durable without a driver is told as well (I9). */
-export function announceWritten(roster: Roster, { sessionId, turnId }: Head, durable: Durable): void {
-  for (const event of writtenEvents(sessionId, durable))
-    roster.announce(event, { sessionId, turnId: turnId ?? '' }, true);
 }
 
 /** A turn without a driver: parked, interrupted, or unreadable. */
@@ -123,6 +116,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
   const writer = new HeadWriter(store, settings.clock, head);
   await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
-  if (records !== undefined && written !== undefined) announceWritten(roster, head, records.markWritten(written));
-  roster.endResting({ sessionId: head.sessionId, turnId }, outcome);
+  const turn = { sessionId: head.sessionId, turnId };
+  if (records !== undefined && written !== undefined) roster.written(turn, records.markWritten(written));
+  roster.endResting(turn, outcome);
 }

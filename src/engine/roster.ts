@@ -6,7 +6,9 @@ import { messageOf, TurnError } from '../core/errors.js';
 import type { EventBody, TurnEvent, TurnOutcome, TurnRest } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
 import type { Head } from '../core/records.js';
+import { writtenEvents } from './announcements.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
+import { Feeds } from './feeds.js';
 import type { Settings } from './options.js';
 import { Presence } from './presence.js';
 import { redactEvent } from './redaction.js';
@@ -17,6 +19,7 @@ import type { LateOutcome } from './tool-work.js';
 import { FIRST_RETRY_MS, LAST_RETRY_MS } from './turn-commits.js';
 import type { TurnDriver } from './turn-driver.js';
 import type { TurnHandles } from './turn-handles.js';
+import type { Durable } from './written.js';
 
 /** What has to happen in the engine when a driver is done. */
 export interface RestListener {
@@ -39,6 +42,7 @@ export class Roster implements DriverHost {
   /** One piece of work at a time on a session that has no driver. */
   readonly sessions = new Serial();
   readonly presence: Presence;
+  readonly feeds: Feeds;
   /** Set once, when everything that listens exists. */
   listener: RestListener | undefined;
   closing = false;
@@ -56,14 +60,21 @@ export class Roster implements DriverHost {
     this.store = settings.store;
     this.handles = handles;
     this.presence = new Presence(settings.clock);
+    this.feeds = new Feeds(settings.clock, settings.ids());
   }
 
   /** @throws {TypeError} for a session of another agent: an engine touches only its own. */
   async head(sessionId: string): Promise<Head | undefined> {
     const head = await this.store.head(sessionId);
-    if (head === undefined || head.agent === this.settings.agent) return head;
+    if (head !== undefined) this.checkOwn(head);
+    return head;
+  }
+
+  /** @throws {TypeError} */
+  checkOwn({ sessionId, agent }: Head): void {
+    if (agent === this.settings.agent) return;
     throw new TypeError(
-      `sessionId: session "${sessionId}" belongs to agent "${head.agent}", this engine is "${this.settings.agent}".`,
+      `sessionId: session "${sessionId}" belongs to agent "${agent}", this engine is "${this.settings.agent}".`,
     );
   }
 
@@ -180,10 +191,14 @@ export class Roster implements DriverHost {
 
   announce(body: EventBody, turn: TurnName, durable: boolean): void {
     const { onEvent, redact, clock } = this.settings;
-    if (onEvent === undefined) return;
-    const shown = redact === undefined ? body : redactEvent(redact, body);
     const { sessionId, turnId } = turn;
-    const event: TurnEvent = { ...shown, sessionId, turnId, at: clock.now(), durable };
+    this.feeds.note(body, sessionId);
+    if (onEvent === undefined && this.feeds.of(sessionId) === undefined) return;
+    const shown = redact === undefined ? body : redactEvent(redact, body);
+    const { cursor } = this.feeds;
+    const event: TurnEvent = { ...shown, cursor, sessionId, turnId, at: clock.now(), durable };
+    this.feeds.add(event);
+    if (onEvent === undefined) return;
     // A listener that fails must not stop a turn, and must not go unnoticed.
     const warn = (thrown: unknown): void =>
       process.emitWarning(`onEvent threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
@@ -195,8 +210,15 @@ export class Roster implements DriverHost {
     }
   }
 
+  /** What became durable is told, with a driver and without one (I9). */
+  written(turn: TurnName, durable: Durable): void {
+    for (const event of writtenEvents(turn.sessionId, durable)) this.announce(event, turn, true);
+    if (durable.rewritten) this.feeds.renew(turn.sessionId);
+  }
+
   rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void {
     if (this.drivers.get(driver.sessionId)?.turnId === driver.turnId) this.drivers.delete(driver.sessionId);
+    this.feeds.dropPartial(driver.sessionId);
     this.inBackground(driver, () => this.giveBack(driver.lease));
     const { waiting } = driver.head;
     if (end.status === 'parked' && waiting !== null) {

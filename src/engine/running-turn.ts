@@ -3,7 +3,10 @@
  * else that happens. Must not know how the turn does its own work.
  */
 import { type Decision, type DecisionResult, openDecisions } from '../core/batch.js';
+import type { SessionView } from '../core/events.js';
 import type { CallRecord, Grant, Head, InboxRecord } from '../core/records.js';
+import { phaseOf, type TurnSnapshot } from '../core/step.js';
+import { approvalOf, reviewOf } from './announcements.js';
 import type { CommitParts } from './head-writer.js';
 import type { CallOutcome } from './tool-calls.js';
 import type { TurnDriver } from './turn-driver.js';
@@ -29,6 +32,22 @@ export class RunningTurn {
 
   get turnId(): string {
     return this.driver.turnId;
+  }
+
+  /** What people may see of the session, as far as it is on disk (I9); what the model is saying is noted elsewhere. */
+  get view(): SessionView {
+    const { head, records, sessionId } = this.driver;
+    // Between its first commit and its first phase a turn has no snapshot yet.
+    const snapshot: TurnSnapshot | undefined = this.driver.snapshot;
+    return {
+      messages: records.storedMessages,
+      phase: snapshot === undefined ? head.phase : phaseOf(snapshot),
+      inProgress: true,
+      outcome: null,
+      partial: [],
+      approvals: this.decisions.map((call) => approvalOf(sessionId, call)),
+      reviews: [...records.reviews.values()].map((review) => reviewOf(sessionId, review)),
+    };
   }
 
   /** Input joins at the next boundary. false: the turn is over, the input starts the next one. */

@@ -17,7 +17,7 @@ import type { Checkpoint, Head } from '../core/records.js';
 import { keepsDeadlines, type Plan, phaseOf, step, type TimerEvent, type TurnSnapshot } from '../core/step.js';
 import type { Schema } from '../core/tools.js';
 import type { ReadCall } from './admission.js';
-import { announcementsOf, writtenEvents } from './announcements.js';
+import { announcementsOf } from './announcements.js';
 import { CompactionWork } from './compaction-work.js';
 import { type DriverEnd, type DriverStart, endOf } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
@@ -71,9 +71,7 @@ export class TurnDriver implements TurnScope {
       activeBefore: start.writer.head.turnId === start.records.turnId ? start.writer.head.activeMs : 0,
       listener: {
         failed: (error) => this.commitFailed(error),
-        durable: (durable) => {
-          for (const event of writtenEvents(this.sessionId, durable)) this.announce(event, true);
-        },
+        durable: (durable) => start.host.written(this, durable),
       },
     });
     this.timers = new Timers(start.settings.clock, (id, take) =>

@@ -4,11 +4,12 @@
  */
 import type { DecisionResult } from '../core/batch.js';
 import type { ToolDescription } from '../core/describe-tools.js';
-import type { Approval, Review, TurnOutcome } from '../core/events.js';
+import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
 import type { Json } from '../core/json.js';
 import type { Message, StoredMessage, ToolOutput, Usage } from '../core/messages.js';
 import type { Phase } from '../core/records.js';
 import type { ApprovalDecision } from './approvals.js';
+import type { FollowOptions } from './follow.js';
 import type { Accepted, Input } from './input.js';
 import type { SettleBy } from './people.js';
 import type { RecoveryReport } from './recovery.js';
@@ -54,6 +55,14 @@ export interface TurnEngine<X = Json> {
   /** The turn that is in progress in this process, running or parked. */
   activeTurn(sessionId: string): Turn | undefined;
   session(sessionId: string): Promise<Session | undefined>;
+  /**
+   * One call for a new reader, a second one, and one that comes back: a `snapshot` with the answer as far as it has
+   * come, then every event behind it, over as many turns as there are. A session that does not exist yet is an empty
+   * one. No reader makes a turn wait; one that is too slow gets `lagged` and a new snapshot. Ends with `signal`, with
+   * `return()`, and when the engine has closed. Iterating throws: @throws {TurnError} TURN_DAMAGED, TURN_STORE_FAILED,
+   * TURN_ENGINE_CLOSING once the engine is closed. @throws {TypeError} also for a session of another agent.
+   */
+  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent>;
   /** Gives every interrupted turn of this agent its verdict, newest first; call it at start-up. */
   recover(options?: { readonly concurrency?: number }): Promise<RecoveryReport>;
   interrupted(): Promise<readonly InterruptedTurn[]>;

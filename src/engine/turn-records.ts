@@ -78,6 +78,11 @@ export class TurnRecords {
     return this.answer === undefined ? [] : this.journal.batch(this.answer.meta.id);
   }
 
+  /** The list as it is on disk. */
+  get storedMessages(): readonly StoredMessage[] {
+    return [...this.stored];
+  }
+
   /** The calls of the batch as they are on disk. */
   get storedBatch(): readonly CallRecord[] {
     return this.batch.flatMap(({ callId }) => this.journal.storedAs(callId) ?? []);
@@ -252,7 +257,7 @@ export class TurnRecords {
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
     for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);
     if (inbox !== undefined) this.joined = this.joined.filter((input) => !inbox.remove.includes(input));
-    return { messages: added, calls, reviews: reviews?.put ?? [] };
+    return { messages: added, calls, reviews: reviews?.put ?? [], rewritten: transcript?.kind === 'rewrite' };
   }
 
   private written(

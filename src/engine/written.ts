@@ -19,4 +19,6 @@ export interface Durable {
   readonly messages: readonly StoredMessage[];
   readonly calls: readonly CallRecord[];
   readonly reviews: readonly ReviewRecord[];
+  /** The list is another one, not the old one with more behind it. */
+  readonly rewritten: boolean;
 }

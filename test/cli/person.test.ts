@@ -15,7 +15,7 @@ const approval: Approval = {
   requestedAt: 0,
   expiresAt: null,
 };
-const turn = { sessionId: 'session', turnId: 'turn', at: 0, durable: true };
+const turn = { cursor: 'life.1', sessionId: 'session', turnId: 'turn', at: 0, durable: true };
 
 const parked = (found: boolean): FromService => ({ type: 'parked', found, attempts: 0, approvals: [approval] });
 const asked: FromService = { type: 'event', event: { ...turn, type: 'approvalRequested', approval } };

@@ -131,6 +131,11 @@ describe('the tables of codes and names', () => {
     expect(types).toContain('driverLost');
     expect(types).toContain('interrupted_turn_review_required');
     expect(sorted(namesIn(tableIn('Events', 'event')))).toEqual(sorted(new Set(types)));
+    const followed = [...union('FollowBody').matchAll(/readonly type: '(\w+)'/g)].map((match) => match[1] as string);
+    expect(sorted(namesIn(tableIn('Events', 'event of `follow`')))).toEqual(sorted(followed));
+    const view = membersOf('src/core/events.ts', 'SessionView').map(({ name }) => name);
+    const row = tableIn('Events', 'event of `follow`').find(([name]) => name === '`snapshot`')?.[1] ?? '';
+    expect([...row.matchAll(/`(\w+)`/g)].map((match) => match[1])).toEqual(view);
   });
 
   it('name every kind of model error, and no other', () => {
