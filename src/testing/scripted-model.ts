@@ -7,7 +7,7 @@ import type { Json } from '../core/json.js';
 import type { AssistantPart, FinishReason } from '../core/messages.js';
 import type { Model, ModelAnswer, ModelCall, ModelRequest } from '../core/model.js';
 
-/** One answer of the script. */
+/** What comes of one call of the model. */
 export type ScriptedAnswer =
   | string
   | {
@@ -19,29 +19,56 @@ export type ScriptedAnswer =
   | {
       readonly fail: 'rateLimited' | 'overloaded' | 'network' | 'contextLength' | 'rejected' | 'auth' | 'other';
       readonly retryAfterMs?: number;
+      /** So many pieces of text come before it fails. */
+      readonly afterDeltas?: number;
     }
   /** Never answers; ends only by its signal. */
   | { readonly hang: true; readonly say?: string };
 
+/** An answer that depends on what the model is asked. */
+export type AskedAnswer = (request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
+
 export type Script =
-  | readonly ScriptedAnswer[]
-  | ((request: ModelRequest, call: ModelCall) => ScriptedAnswer | Promise<ScriptedAnswer>);
+  | readonly (ScriptedAnswer | AskedAnswer)[]
+  /** `modelCall` counts the calls of the turn, retries and recoveries included, from 0. */
+  | ((request: ModelRequest, modelCall: number, call: ModelCall) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
 /**
- * A list gives its nth answer where the request holds n answers already, so that a recovered turn goes on where it was;
- * behind its end it says "done". An answer that leaves no message in the list is given again: use a function, which
- * decides from the request, for those.
+ * A list gives the nth answer that leaves a message where the request holds n answers already, so that a recovered turn
+ * goes on where it was; behind its end it says "done". What leaves none (`fail`, `hang`) comes once, before the answer
+ * it stands in front of; a function in the list counts as an answer that leaves one.
  */
 export function scriptedModel(script: Script): Model & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];
+  const listed = typeof script === 'function' ? undefined : listOf(script);
   return {
     id: 'scripted',
     requests,
     async call(request, call) {
       requests.push(structuredClone(request));
-      const answer = typeof script === 'function' ? await script(request, call) : (script[answers(request)] ?? 'done');
-      return perform(answer, call);
+      const answer = typeof script === 'function' ? script(request, call.modelCall, call) : listed?.(request);
+      return perform((await answer) ?? 'done', call);
     },
+  };
+}
+
+type Listed = ScriptedAnswer | AskedAnswer;
+
+const leavesNoMessage = (entry: Listed): boolean => typeof entry === 'object' && ('fail' in entry || 'hang' in entry);
+
+/** The entries by the number of answers that stand before them. */
+function listOf(script: readonly Listed[]): (request: ModelRequest) => ReturnType<AskedAnswer> {
+  const steps: Listed[][] = [[]];
+  for (const entry of script) {
+    steps.at(-1)?.push(entry);
+    if (!leavesNoMessage(entry)) steps.push([]);
+  }
+  return (request) => {
+    const step = steps[answers(request)] ?? [];
+    const [entry] = step;
+    if (entry === undefined) return 'done';
+    if (leavesNoMessage(entry)) step.shift();
+    return typeof entry === 'function' ? entry(request) : entry;
   };
 }
 
@@ -53,6 +80,9 @@ function answers({ messages }: ModelRequest): number {
 async function perform(answer: ScriptedAnswer, call: ModelCall): Promise<ModelAnswer> {
   if (typeof answer === 'string') return perform({ say: answer }, call);
   if ('fail' in answer) {
+    for (let piece = 0; piece < (answer.afterDeltas ?? 0); piece += 1) {
+      call.emit({ type: 'text', id: 'text', text: `piece ${piece} ` });
+    }
     const options = answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs };
     throw new ModelError(answer.fail, `scripted: ${answer.fail}`, options);
   }

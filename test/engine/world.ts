@@ -148,7 +148,7 @@ export class World {
   }
 
   private provider(): Model {
-    return scriptedModel(async (request, call) => {
+    return scriptedModel(async (request, _modelCall, call) => {
       const answer = this.answers.shift() ?? 'done';
       this.witness.request(request);
       this.requests.push({ ...structuredClone(request), call });

@@ -45,7 +45,7 @@ const ENTRY_POINTS: readonly EntryPoint[] = Object.entries(manifest.exports).fla
 );
 
 /** The entry points that need an optional peer. All others have to load in a project that has none of them. */
-const NEEDS_PEERS: readonly string[] = ['./testing'];
+const NEEDS_PEERS: readonly string[] = ['./testing/paths'];
 
 const scratch = mkdtempSync(join(tmpdir(), 'durable-turn-package-'));
 /** Two consumers: one that installed no optional peer, and one that installed them all. */

@@ -182,7 +182,7 @@ describe('what the README names', () => {
   });
 
   it('is there: every entry point, and all of them are named', () => {
-    const named = new Set([...readme.matchAll(/`durable-turn(\/[\w-]+)?`/g)].map((match) => `.${match[1] ?? ''}`));
+    const named = new Set([...readme.matchAll(/`durable-turn((?:\/[\w-]+)*)`/g)].map((match) => `.${match[1] ?? ''}`));
     const entries = Object.keys(manifest.exports).filter((path) => path !== './package.json');
     expect(sorted(named)).toEqual(sorted(entries));
   });

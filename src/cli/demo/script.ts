@@ -71,7 +71,7 @@ export const TOOL_CALLS = STEPS.reduce((sum, step) => sum + step.calls.length, 0
 
 /** Answers by the number of answers that are in the transcript: a turn that goes on gets the next one. */
 export function releaseModel(): Model {
-  return scriptedModel(async ({ messages }, { signal }): Promise<ScriptedAnswer> => {
+  return scriptedModel(async ({ messages }, _modelCall, { signal }): Promise<ScriptedAnswer> => {
     await pause(MODEL_MS, undefined, { signal });
     const step = STEPS[messages.filter(({ role }) => role === 'assistant').length];
     if (step === undefined) return summary(messages);
