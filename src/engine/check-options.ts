@@ -17,6 +17,7 @@ import { toJson } from '../core/json.js';
 import type { Schema, Tool, ToolSet } from '../core/tools.js';
 import { randomIds, systemClock } from './clock.js';
 import type { EngineOptions, Settings } from './options.js';
+import type { RecoverOptions } from './turn-engine.js';
 
 /** @throws {TypeError} for a field nobody knows: a misspelt one would be ignored silently. */
 export function checkFields(
@@ -37,6 +38,19 @@ export function checkFilter(filter: { readonly sessionId?: string }): void {
     throw new TypeError('the filter must be an object: { sessionId }.');
   checkFields(filter, { sessionId: true }, (name) => name);
   if (filter.sessionId !== undefined) checkId(filter.sessionId, 'sessionId');
+}
+
+/** @throws {TypeError} names the field and its range. */
+export function checkRecover(options: RecoverOptions): RecoverOptions {
+  checkFields(options, { concurrency: true, everyMs: true }, (name) => name);
+  const { concurrency, everyMs } = options;
+  if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) {
+    throw new TypeError('concurrency must be a whole number of at least 1.');
+  }
+  if (everyMs !== undefined && !(Number.isSafeInteger(everyMs) && everyMs > 0 && everyMs < OFF_MS)) {
+    throw new TypeError(`everyMs must be whole ms, 1 to ${OFF_MS - 1}; leave it out for one round.`);
+  }
+  return options;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: only the names count.

@@ -13,7 +13,7 @@ import type { Message } from '../core/messages.js';
 import type { TurnStore } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
-import { checkFields, checkOptions } from './check-options.js';
+import { checkOptions, checkRecover } from './check-options.js';
 import { Delivery } from './delivery.js';
 import { type FollowOptions, follow } from './follow.js';
 import { Housekeeping } from './housekeeping.js';
@@ -22,9 +22,10 @@ import { Intake } from './intake.js';
 import type { EngineOptions, Settings } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
-import { AT_DEADLINE, Recovery, type RecoveryReport } from './recovery.js';
-import { Roster } from './roster.js';
-import type { InterruptedTurn, Session, TurnEngine } from './turn-engine.js';
+import { AGAIN, type Asked, AT_DEADLINE, AT_START, Recovery, type RecoveryReport } from './recovery.js';
+import { NOBODY, Roster } from './roster.js';
+import { Rounds } from './rounds.js';
+import type { InterruptedTurn, RecoverOptions, Session, TurnEngine } from './turn-engine.js';
 import { type CancelOptions, type Turn, TurnHandles } from './turn-handles.js';
 
 /** @throws {TypeError} names the option and the fix. */
@@ -55,6 +56,7 @@ class Engine implements TurnEngine {
   private readonly housekeeping: Housekeeping;
   private readonly decisions: Approvals;
   private readonly parked: Parked;
+  private readonly rounds: Rounds;
   private closed: Promise<void> | undefined;
 
   constructor(settings: ReturnType<typeof checkOptions>) {
@@ -70,17 +72,22 @@ class Engine implements TurnEngine {
     this.parked = new Parked(settings.clock, ({ sessionId, turnId }) =>
       this.recovery.askLater(sessionId, turnId, AT_DEADLINE),
     );
+    this.rounds = new Rounds(settings.clock, () =>
+      roster.inBackground(NOBODY, async () => {
+        if (!roster.closing) await this.recoverOnce(AGAIN);
+      }),
+    );
     roster.listener = {
       ended: (turn) => {
         this.parked.remove(turn.turnId);
-        roster.inBackground(turn, () => delivery.deliver(turn.turnId));
+        void roster.inBackground(turn, () => delivery.deliver(turn.turnId));
         roster.untilStored(turn, () => this.intake.startWaiting(turn.sessionId));
       },
       parked: ({ sessionId, turnId }, until) => {
         if (until !== null) this.parked.add(sessionId, turnId, until);
       },
       late: (call, outcome) =>
-        roster.inBackground({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
+        void roster.inBackground({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
     };
   }
 
@@ -126,14 +133,19 @@ class Engine implements TurnEngine {
     return follow(this.roster, sessionId, options);
   }
 
-  async recover(options: { readonly concurrency?: number } = {}): Promise<RecoveryReport> {
-    checkFields(options, { concurrency: true }, (name) => name);
-    const { concurrency } = options;
-    if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) {
-      throw new TypeError('concurrency must be a whole number of at least 1.');
-    }
+  async recover(options: RecoverOptions = {}): Promise<RecoveryReport> {
+    const { concurrency, everyMs } = checkRecover(options);
     if (this.roster.closing) throw new TurnError('TURN_ENGINE_CLOSING', 'this engine is closing');
-    const report = await this.recovery.recoverAll(concurrency);
+    try {
+      return await this.recoverOnce(AT_START, concurrency);
+    } finally {
+      // A store that fails now may work at the next round.
+      if (everyMs !== undefined) this.rounds.start(everyMs);
+    }
+  }
+
+  private async recoverOnce(asked: Asked, concurrency?: number): Promise<RecoveryReport> {
+    const report = await this.recovery.recoverAll(asked, concurrency);
     for (const sessionId of await this.roster.store.waitingInput(this.roster.settings.agent)) {
       this.roster.untilStored({ sessionId, turnId: '' }, () => this.intake.startWaiting(sessionId));
     }
@@ -227,6 +239,7 @@ class Engine implements TurnEngine {
   private async handOver(graceMs: number): Promise<void> {
     const { roster } = this;
     roster.closing = true;
+    this.rounds.stop();
     this.parked.clear();
     if (graceMs === 0) roster.gone.abort();
     const disarm = roster.settings.clock.after(graceMs, () => roster.gone.abort());

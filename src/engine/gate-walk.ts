@@ -165,7 +165,12 @@ export class GateWalk {
       if (gone === undefined) return undefined;
       return { kind: 'hold', gate: 'tool', reason: `there is no tool "${gone}" any more`, spent: false };
     } catch (thrown) {
-      return { kind: 'hold', gate: 'dependencies', reason: messageOf(thrown), spent: !this.roster.closing };
+      return {
+        kind: 'hold',
+        gate: 'dependencies',
+        reason: messageOf(thrown),
+        spent: !this.roster.closing && this.asked.again !== true,
+      };
     }
   }
 
@@ -202,7 +207,7 @@ export class GateWalk {
         }
         break;
       case 'parked':
-        this.notePark();
+        this.roster.foundParked(this.head);
         break;
       case 'held':
         announce('interrupted_turn_held', gate, reason);
@@ -221,16 +226,6 @@ export class GateWalk {
       }
     }
     return { verdict, turnId, gate, reason };
-  }
-
-  /** Found parked: its deadline is watched, and whoever asks for its rest learns it. */
-  private notePark(): void {
-    const { sessionId, waiting } = this.head;
-    const turnId = this.head.turnId as string;
-    if (waiting === null) return;
-    const ids = [...waiting.approvals, ...waiting.reviews];
-    const phase = this.head.phase === 'awaitingReview' ? 'awaitingReview' : 'awaitingApproval';
-    this.roster.park({ sessionId, turnId }, waiting, { status: 'parked', phase, ids });
   }
 
   /** The turn stays as it was found; what was counted stays counted only where its code ran and failed. */
@@ -294,6 +289,6 @@ interface Hold {
   readonly kind: 'hold';
   readonly gate: string;
   readonly reason: string;
-  /** Foreign code ran and failed, and was not cut off by close(): the attempt counts. */
+  /** Foreign code ran and failed, at a start and not cut off by close(): the attempt counts. */
   readonly spent: boolean;
 }

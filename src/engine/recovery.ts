@@ -27,6 +27,8 @@ export interface Asked {
   readonly attended: boolean;
   /** Input from live traffic: the switch is for start-up and does not apply. */
   readonly byInput?: boolean;
+  /** This process has asked before: it lives, so what failed then did not kill it. */
+  readonly again?: boolean;
   /** It was parked, not cut off: nothing was interrupted. */
   readonly wasParked?: boolean;
 }
@@ -39,7 +41,9 @@ export interface Answer {
   readonly driver?: RunningTurn;
 }
 
-const AT_START: Asked = { byPerson: false, attended: false };
+export const AT_START: Asked = { byPerson: false, attended: false };
+/** A later round of the same process. */
+export const AGAIN: Asked = { byPerson: false, attended: false, again: true };
 /** The deadline of a parked turn passed in the process that parked it. */
 export const AT_DEADLINE: Asked = { byPerson: false, attended: false, wasParked: true };
 
@@ -54,23 +58,18 @@ export class Recovery {
   }
 
   /** Every marker of this agent gets its verdict; one that fails does not keep the others from theirs (I12). */
-  async recoverAll(concurrency = RECOVERY_CONCURRENCY): Promise<RecoveryReport> {
+  async recoverAll(asked: Asked, concurrency = RECOVERY_CONCURRENCY): Promise<RecoveryReport> {
     const { store, settings } = this.roster;
     const answers: Answer[] = [];
     const markers = [...(await store.markers(settings.agent))];
     const work = async (): Promise<void> => {
       for (let marker = markers.shift(); marker !== undefined; marker = markers.shift()) {
         const { sessionId, turnId } = marker;
-        answers.push(await this.recoverOne(sessionId, turnId));
+        answers.push(await this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked)));
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
     return this.report(answers);
-  }
-
-  /** One session, as at start-up. */
-  private recoverOne(sessionId: string, turnId: string): Promise<Answer> {
-    return this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, AT_START));
   }
 
   /** What fails here is told, and keeps nobody else from their verdict (I12). */
@@ -148,7 +147,7 @@ export class Recovery {
   }
 
   private deliverLater({ sessionId, outcomesDue }: Head): void {
-    for (const turnId of outcomesDue) this.roster.inBackground({ sessionId, turnId }, () => this.deliver(turnId));
+    for (const turnId of outcomesDue) void this.roster.inBackground({ sessionId, turnId }, () => this.deliver(turnId));
   }
 
   private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {

@@ -33,7 +33,7 @@ export interface RestListener {
 export type RouteWork = () => Promise<boolean>;
 
 /** Work of the engine itself, in no turn's name. */
-const NOBODY: TurnName = { sessionId: '', turnId: '' };
+export const NOBODY: TurnName = { sessionId: '', turnId: '' };
 
 export class Roster implements DriverHost {
   readonly settings: Settings;
@@ -116,6 +116,14 @@ export class Roster implements DriverHost {
     this.listener?.parked({ sessionId, turnId }, waiting.until);
   }
 
+  /** Found parked: its deadline is watched, and whoever asks for its rest learns it. */
+  foundParked({ sessionId, turnId, phase, waiting }: Head): void {
+    if (waiting === null) return;
+    const ids = [...waiting.approvals, ...waiting.reviews];
+    const asks = phase === 'awaitingReview' ? 'awaitingReview' : 'awaitingApproval';
+    this.park({ sessionId, turnId: turnId as string }, waiting, { status: 'parked', phase: asks, ids });
+  }
+
   /** A turn that ended without a driver: parked, interrupted or unreadable. */
   endResting({ sessionId, turnId }: TurnName, outcome: TurnOutcome): void {
     this.announce({ type: 'outcome', outcome }, { sessionId, turnId }, true);
@@ -137,7 +145,7 @@ export class Roster implements DriverHost {
 
   async giveBack(lease: Lease): Promise<void> {
     await this.store.release(lease);
-    if (this.queues.has(lease.routeKey)) this.inBackground(NOBODY, () => this.wakeNext(lease.routeKey));
+    if (this.queues.has(lease.routeKey)) void this.inBackground(NOBODY, () => this.wakeNext(lease.routeKey));
   }
 
   /** Whoever has nothing left to do on the route leaves it to the next; whoever holds it then wakes the others. */
@@ -156,21 +164,21 @@ export class Roster implements DriverHost {
     }
   }
 
-  /** Work nobody waits for; `close()` does. What it throws is announced, never lost. */
-  inBackground(turn: TurnName, work: () => Promise<unknown>): void {
+  /** Work nobody waits for; `close()` does. What it throws is announced, never lost. Resolves when it is over. */
+  inBackground(turn: TurnName, work: () => Promise<unknown>): Promise<void> {
     const running = work().catch((thrown: unknown) => {
       if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
       this.announce({ type: 'storeFailed', reason: String(thrown) }, turn, false);
     });
     this.background.add(running);
-    void running.finally(() => this.background.delete(running));
+    return running.then(() => void this.background.delete(running));
   }
 
   /**
    * The same for work that has to be durable in the end: while the store fails it is tried again, with growing pauses.
    */
   untilStored(turn: TurnName, work: () => Promise<unknown>): void {
-    this.inBackground(turn, async () => {
+    void this.inBackground(turn, async () => {
       for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
         try {
           await work();
@@ -219,7 +227,7 @@ export class Roster implements DriverHost {
   rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void {
     if (this.drivers.get(driver.sessionId)?.turnId === driver.turnId) this.drivers.delete(driver.sessionId);
     this.feeds.dropPartial(driver.sessionId);
-    this.inBackground(driver, () => this.giveBack(driver.lease));
+    void this.inBackground(driver, () => this.giveBack(driver.lease));
     const { waiting } = driver.head;
     if (end.status === 'parked' && waiting !== null) {
       this.park(driver, waiting, end);

@@ -42,6 +42,17 @@ export interface Session {
   output(callId: string): Promise<ToolOutput | undefined>;
 }
 
+export interface RecoverOptions {
+  /** Turns taken up at the same time. Default 8. */
+  readonly concurrency?: number;
+  /**
+   * Does the same again, so many ms after each round, until `close()`: turns that were held and outcomes that were not
+   * taken get another chance. The first round is the one that is awaited; later ones tell what they do by events,
+   * spend no attempt of a turn whose `dependencies` fail, and keep no process alive.
+   */
+  readonly everyMs?: number;
+}
+
 export interface TurnEngine<X = Json> {
   /**
    * The one way in: durable and de-duplicated by `messageId` before it resolves. Starts a turn, joins the running one
@@ -64,7 +75,7 @@ export interface TurnEngine<X = Json> {
    */
   follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent>;
   /** Gives every interrupted turn of this agent its verdict, newest first; call it at start-up. */
-  recover(options?: { readonly concurrency?: number }): Promise<RecoveryReport>;
+  recover(options?: RecoverOptions): Promise<RecoveryReport>;
   interrupted(): Promise<readonly InterruptedTurn[]>;
   /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE. */
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn>;

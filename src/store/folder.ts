@@ -10,11 +10,10 @@ import { lockedError, openedAlone, reserve } from './owner.js';
 import type { Level as OpenLevel } from './tables.js';
 
 /**
- * Reserves the folder, made where it is missing, for this process.
- * @throws {TurnError} TURN_STORE_LOCKED, TURN_STORE_FAILED
+ * Reserves a folder, by its real path, for this process.
+ * @throws {TurnError} TURN_STORE_LOCKED
  */
-export async function reserveFolder(path: string): Promise<Backing> {
-  const folder = await resolveFolder(path);
+export function reserveFolder(folder: string): Backing {
   const release = reserve(folder);
   let opened = false;
   return {
@@ -27,7 +26,11 @@ export async function reserveFolder(path: string): Promise<Backing> {
   };
 }
 
-async function resolveFolder(path: string): Promise<string> {
+/**
+ * The real path of a folder, made where it is missing.
+ * @throws {TurnError} TURN_STORE_FAILED
+ */
+export async function resolveFolder(path: string): Promise<string> {
   try {
     await mkdir(path, { recursive: true });
     return await realpath(path);

@@ -5,7 +5,8 @@
 import { MemoryLevel } from 'memory-level';
 import type { TurnStore } from '../core/ports.js';
 import type { Backing } from './database.js';
-import { reserveFolder } from './folder.js';
+import { reserveFolder, resolveFolder } from './folder.js';
+import { openShared } from './shared-store.js';
 import { LevelTurnStore } from './store.js';
 import type { Level } from './tables.js';
 
@@ -14,6 +15,11 @@ export type { TurnStore } from '../core/ports.js';
 export interface LevelStoreOptions {
   /** The folder of the database; made where it is missing. One store of one process at a time. */
   readonly path: string;
+  /**
+   * For hot reload in development: who opens the folder again in this process, also with `shared`, gets the same
+   * database, and the last to close it closes it. Default false: a second opening is a mistake (TURN_STORE_LOCKED).
+   */
+  readonly shared?: boolean;
 }
 
 /**
@@ -25,8 +31,15 @@ export async function openLevelStore(options: LevelStoreOptions): Promise<TurnSt
   if (typeof options?.path !== 'string' || options.path === '') {
     throw new TypeError('openLevelStore needs { path }: the folder of the database.');
   }
-  const backing = await reserveFolder(options.path);
-  const store = new LevelTurnStore('level', backing);
+  if (options.shared !== undefined && typeof options.shared !== 'boolean') {
+    throw new TypeError('shared must be true or false.');
+  }
+  const folder = await resolveFolder(options.path);
+  return options.shared === true ? openShared(folder, () => openFolder(folder)) : openFolder(folder);
+}
+
+async function openFolder(folder: string): Promise<TurnStore> {
+  const store = new LevelTurnStore('level', reserveFolder(folder));
   try {
     await store.open();
   } catch (error) {
