@@ -33,6 +33,8 @@ export function deadlinesAfter(
 
 export class Timers {
   private readonly armed = new Map<string, Armed>();
+  /** Moments of a restored turn whose timers are not armed yet: they count, and do not fire. */
+  private readonly restored = new Map<string, number>();
   private readonly clock: Clock;
   private readonly fire: (id: string, take: () => boolean) => void;
 
@@ -46,12 +48,23 @@ export class Timers {
   }
 
   get deadlines(): Deadlines {
-    return new Map([...this.armed].map(([id, { at }]) => [id, at]));
+    return new Map([...this.restored, ...[...this.armed].map(([id, { at }]) => [id, at] as const)]);
+  }
+
+  /**
+   * What the checkpoint says, until the step that resumes the turn arms it: a commit in between, which a crash may make
+   * the last one, must not say that a wait has no end (I13).
+   */
+  restore(stored: { readonly [id: string]: number }): void {
+    for (const [id, at] of Object.entries(stored)) this.restored.set(id, at);
   }
 
   /** Arms what these operations armed, and keeps the rest as it is. */
   adopt(operations: readonly TimerOperation[], after: Deadlines): void {
-    for (const { id } of operations) this.disarm(id);
+    for (const { id } of operations) {
+      this.restored.delete(id);
+      this.disarm(id);
+    }
     for (const { id, kind } of operations) {
       const at = after.get(id);
       if (kind !== 'arm' || at === undefined || this.armed.has(id)) continue;

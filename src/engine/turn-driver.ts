@@ -146,6 +146,7 @@ export class TurnDriver implements TurnScope {
     if (this.start.foreign !== undefined) this.tools.use(this.start.foreign);
     this.known.add(calls);
     const kept = keepsDeadlines(snapshot) ? stored : {};
+    this.timers.restore(kept);
     const started = this.mailbox.ask(
       async () => {
         // First what came while nothing ran, so that it joins at the very next boundary.

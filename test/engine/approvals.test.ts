@@ -105,6 +105,27 @@ it('a deadline that passed while nothing ran ends the wait at the next start, ho
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
 });
 
+it('no commit of the start behind a passed deadline says that the wait has no end, so a crash there keeps it (I13)', async () => {
+  for (let nth = 1, died = true; died; nth += 1) {
+    const world = createWorld();
+    world.says(calls('deploy'), 'over');
+    const tools = { deploy: act(() => 'deployed', needy) };
+    const turn = await world.boot({ tools }).startTurn({ ...hello, attended: true });
+    await within(turn.rest);
+    await world.crash();
+    await world.clock.advance(6 * MINUTE_MS);
+    const engine = world.boot({ tools });
+    world.process.store.fate = (commit) => (commit === nth ? 'dieAfter' : 'pass');
+    void engine.recover();
+    await world.advance(1);
+    died = world.process.store.dead;
+    expect((await world.head()).waiting, `commit ${nth}`).not.toMatchObject({ until: null });
+    await world.reboot({ tools }).then((next) => next.recover());
+    await world.advance(1);
+    expect((await world.head()).ended, `commit ${nth}`).toMatchObject({ kind: 'completed' });
+  }
+});
+
 it('a tool that parks waits without a deadline when nobody is there, over restarts', async () => {
   const world = createWorld();
   world.says(calls('deploy'));
