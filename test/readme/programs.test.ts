@@ -35,7 +35,10 @@ beforeAll(async () => {
   project = join(dirname(service.program), 'readme');
   compiled = join(project, 'compiled');
   mkdirSync(project);
-  symlinkSync(join(root, 'node_modules', 'zod'), join(dirname(project), 'node_modules', 'zod'), 'junction');
+  const modules = join(dirname(project), 'node_modules');
+  mkdirSync(join(modules, '@ai-sdk'), { recursive: true });
+  for (const name of ['zod', '@ai-sdk/anthropic'])
+    symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
 }, 120_000);
 
 afterAll(() => service?.remove());
