@@ -11,6 +11,20 @@ const USAGE = `Usage: durable-turn <command> [options]
   demo        kills a service in the middle of a turn and shows that each effect happens exactly once
   visualize   draws the chart of an XState machine
 
+On a data folder that no service has open. These only look, and change nothing:
+
+  list         all sessions, a line each
+  show         one session: transcript, journal of its tool calls, timeline
+  interrupted  turns in progress: interrupted, handed over, or waiting for a person
+  reviews      calls in doubt that wait for a person
+  stats        sizes by kind of record, and the largest sessions
+  export       messages of one session, or of all, as JSON lines
+
+These change it:
+
+  abandon      ends one turn that must not be resumed
+  compact      gives back the room that deleted records still take
+
   --help      this text; after a command, the options of the command
   --version   the version of the package
 `;
@@ -20,7 +34,7 @@ function version(): string {
   return String(manifest.version);
 }
 
-/** Answers the exit code: 0, or 1 where the command failed, or 2 where the arguments make no sense. */
+/** Answers the exit code: 0, or 1 where the command failed, or 2 where the arguments make no sense; 3: see the operator's. */
 async function run([command, ...args]: readonly string[]): Promise<number> {
   switch (command) {
     case 'demo':
@@ -37,6 +51,9 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
       process.stdout.write(`${version()}\n`);
       return 0;
     default: {
+      const { operate } = await import('./operator/command.js');
+      const done = operate(command ?? '', args);
+      if (done !== undefined) return done;
       const what = command === undefined ? 'name a command' : `there is no command or option ${command}`;
       process.stderr.write(`durable-turn: ${what}\n\n${USAGE}`);
       return 2;
@@ -44,4 +61,6 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   }
 }
 
+// A reader that has seen enough, as in `| head`, is no error.
+process.stdout.on('error', () => process.exit(0));
 process.exitCode = await run(process.argv.slice(2));

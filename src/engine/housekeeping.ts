@@ -66,10 +66,7 @@ export class Housekeeping {
     const { store } = this.roster;
     const head = await this.roster.head(sessionId);
     if (head === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no session "${sessionId}"`);
-    const { agent, context, sessionUsage: usage } = head;
-    yield `${JSON.stringify({ type: 'session', sessionId, agent, context, usage })}\n`;
-    for (const stored of await store.archive(sessionId)) yield `${JSON.stringify({ type: 'archived', ...stored })}\n`;
-    for (const stored of await store.messages(sessionId)) yield `${JSON.stringify({ type: 'message', ...stored })}\n`;
+    yield* exportedLines(head, await store.archive(sessionId), await store.messages(sessionId));
   }
 
   /** A history from elsewhere becomes a session of its own; calls without a result are given one (I10). */
@@ -143,4 +140,16 @@ export class Housekeeping {
   }
 }
 
-const lastMoment = (head: Head): number => Math.max(head.ended?.at ?? 0, head.lastProgressAt ?? 0, head.startedAt ?? 0);
+/** A session as JSON lines, each with its line end. */
+export function* exportedLines(
+  { sessionId, agent, context, sessionUsage: usage }: Head,
+  archive: readonly StoredMessage[],
+  messages: readonly StoredMessage[],
+): Generator<string> {
+  yield `${JSON.stringify({ type: 'session', sessionId, agent, context, usage })}\n`;
+  for (const stored of archive) yield `${JSON.stringify({ type: 'archived', ...stored })}\n`;
+  for (const stored of messages) yield `${JSON.stringify({ type: 'message', ...stored })}\n`;
+}
+
+export const lastMoment = (head: Head): number =>
+  Math.max(head.ended?.at ?? 0, head.lastProgressAt ?? 0, head.startedAt ?? 0);

@@ -69,10 +69,14 @@ async function isEmpty(folder: string): Promise<boolean> {
   );
 }
 
-function openingError(folder: string, error: unknown): TurnError {
+/**
+ * What a refusal of LevelDB means for whoever asked for the folder.
+ * @param opened Where LevelDB looked, if elsewhere: its words name files there.
+ */
+export function openingError(folder: string, error: unknown, opened = folder): TurnError {
   const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
   if (cause?.code === 'LEVEL_LOCKED') return lockedError(folder, 'another process has it open', error);
-  const reason = messageOf(cause ?? error);
+  const reason = messageOf(cause ?? error).replaceAll(opened, folder);
   if (cause?.code === 'LEVEL_CORRUPTION' || /corruption|no such file|does not exist/i.test(reason)) {
     return new TurnError(
       'TURN_DAMAGED',

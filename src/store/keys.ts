@@ -156,3 +156,33 @@ export const quarantineKey = (sessionId: string, nth: number, kind?: Kind, key?:
 };
 export const quarantineOfSession = (sessionId: string): Range => under(part(sessionId));
 export const nthOfQuarantine = (key: string): number => Number(key.split(SEPARATOR)[1]);
+
+/** Whose record it is; undefined for a key that no session made. */
+export function sessionOfKey(kind: Kind, key: string): string | undefined {
+  const first = key.split(SEPARATOR)[0] as string;
+  switch (kind) {
+    case 'meta':
+      return undefined;
+    case 'call':
+    case 'outcome': {
+      const id = decodedPart(first);
+      return id === undefined ? undefined : sessionOfDotted(id);
+    }
+    case 'inbox':
+    case 'review':
+    case 'marker':
+    case 'garbage':
+      return sessionOfSpread(first);
+    default:
+      return decodedPart(first);
+  }
+}
+
+function decodedPart(text: string): string | undefined {
+  try {
+    const id = decodeURIComponent(text);
+    return part(id) === text ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

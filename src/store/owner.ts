@@ -68,8 +68,11 @@ function startOfProcess(): string {
   }
 }
 
-/** Whether this process holds the lock, in any of its threads. Windows has no such list of open files, and no such flaw in its locks. */
-function lockIsOurs(folder: string): boolean {
+/**
+ * Whether this process holds the lock, in any of its threads. Windows has no such list of open files, and no such flaw
+ * in its locks.
+ */
+export function lockIsOurs(folder: string): boolean {
   try {
     // Looked up by name: opening it here, to close it again, would do what this prevents.
     const lock = statSync(join(folder, 'LOCK'), { bigint: true });

@@ -71,8 +71,6 @@ function cleanUpOnSignals(folder: string): () => void {
     process.once(signal, handler);
     return [signal, handler] as const;
   });
-  // A reader that has seen enough, as in `| head`, is no error.
-  process.stdout.on('error', () => process.exit(0));
   return () => {
     for (const [signal, handler] of handlers) process.off(signal, handler);
   };

@@ -1,0 +1,115 @@
+/**
+ * Owns what the commands of the operator have in common: their arguments, their refusals and their exit codes.
+ * Must not know what any of them does.
+ */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { messageOf, TurnError } from '../../core/errors.js';
+import { Output } from './output.js';
+
+/** 0 and these: damage was found or the command failed; the arguments make no sense; a service has the folder open. */
+export const FAILED = 1;
+export const WRONG_ARGUMENTS = 2;
+export const IN_USE = 3;
+export type ExitCode = 0 | typeof FAILED | typeof WRONG_ARGUMENTS | typeof IN_USE;
+
+/** What was asked: the arguments by the names of the verb. */
+export interface Request {
+  readonly folder: string;
+  /** Behind the folder. */
+  readonly names: readonly string[];
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+export interface Verb {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Behind `durable-turn <name>`, as in `<folder> <session>`. What is in brackets may be left out. */
+  readonly takes: readonly string[];
+  readonly options?: readonly {
+    readonly name: string;
+    readonly type: 'string' | 'boolean';
+    /** What stands for the value of a string. */
+    readonly value?: string;
+    readonly what: string;
+  }[];
+  /** More for `--help`. */
+  readonly explains: string;
+  run(request: Request, output: Output): Promise<ExitCode>;
+}
+
+/** Told in a line, without a stack. */
+export class Refusal extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export async function perform(verb: Verb, args: readonly string[]): Promise<ExitCode> {
+  let json = false;
+  try {
+    const { positionals, values } = parsed(verb, args);
+    json = values.json === true;
+    const output = new Output(process.stdout, process.stderr, json);
+    if (values.help === true) {
+      await output.text(usageOf(verb));
+      return 0;
+    }
+    const [folder, ...names] = checked(verb, positionals);
+    return await verb.run({ folder: folder as string, names, options: values as Request['options'] }, output);
+  } catch (error) {
+    const exitCode = exitCodeOf(error);
+    const message = messageOf(error).split('\n')[0] ?? '';
+    const code = error instanceof TurnError ? error.code : undefined;
+    if (json) process.stderr.write(`${JSON.stringify({ error: message, code, exitCode })}\n`);
+    else process.stderr.write(`durable-turn ${verb.name}: ${message}\n`);
+    return exitCode;
+  }
+}
+
+function parsed(verb: Verb, args: readonly string[]) {
+  const options: NonNullable<ParseArgsConfig['options']> = {
+    json: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  };
+  for (const { name, type } of verb.options ?? []) options[name] = { type };
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options });
+  } catch (error) {
+    throw new Refusal(WRONG_ARGUMENTS, messageOf(error));
+  }
+}
+
+function checked(verb: Verb, positionals: readonly string[]): readonly string[] {
+  const missing = verb.takes.find((name, index) => name.startsWith('<') && (positionals[index] ?? '') === '');
+  if (missing !== undefined) throw new Refusal(WRONG_ARGUMENTS, `${missing} is missing: ${lineOf(verb)}`);
+  const extra = positionals[verb.takes.length];
+  if (extra !== undefined) throw new Refusal(WRONG_ARGUMENTS, `${extra} is too much: ${lineOf(verb)}`);
+  return positionals;
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof Refusal) return error.exitCode;
+  return error instanceof TurnError && error.code === 'TURN_STORE_LOCKED' ? IN_USE : FAILED;
+}
+
+const lineOf = (verb: Verb): string => ['durable-turn', verb.name, ...verb.takes].join(' ');
+
+function usageOf(verb: Verb): string {
+  const options = [
+    ...(verb.options ?? []).map(({ name, value, what }) => [
+      `--${name}${value === undefined ? '' : ` ${value}`}`,
+      what,
+    ]),
+    ['--json', 'JSON instead of text, one value a line; errors on stderr as JSON'],
+    ['--help', 'this text'],
+  ];
+  const width = Math.max(...options.map(([name]) => (name as string).length));
+  const lines = options.map(([name, what]) => `  ${(name as string).padEnd(width)}  ${what}`);
+  const codes =
+    'Exit codes: 0 all is well, 1 damage was found or it failed, 2 wrong arguments, 3 a service has the folder open.';
+  return [`Usage: ${lineOf(verb)} [options]`, '', verb.explains, '', ...lines, '', codes, ''].join('\n');
+}

@@ -1,0 +1,152 @@
+/**
+ * Owns looking at a folder without changing a byte of it: it keeps everybody else out meanwhile, and opens a view that
+ * is made of links to the tables and copies of the rest. Must not know what is looked for.
+ *
+ * LevelDB cannot open a database without writing: it begins a new log and a new manifest. Tables it never changes.
+ */
+import { constants } from 'node:fs';
+import { access, copyFile, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Level } from 'level';
+import { messageOf, TurnError } from '../core/errors.js';
+import { openingError } from './folder.js';
+import { checkFormat } from './format.js';
+import { lockedError, lockIsOurs, reserve } from './owner.js';
+import { type Level as OpenLevel, Tables } from './tables.js';
+
+/** A folder that no service can open until `release`. */
+export interface Held {
+  /** The real path. */
+  readonly folder: string;
+  /** A folder of its own, gone after `release`. */
+  readonly scratch: string;
+  /** Nobody can be kept out where there is no lock to take; what others may change must be copied then. */
+  readonly locked: boolean;
+  release(): Promise<void>;
+}
+
+export interface View {
+  readonly tables: Tables;
+  /** The real path of what is looked at. */
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+const isTable = (name: string): boolean => /^\d+\.(ldb|sst)$/.test(name);
+const isDatabaseFile = (name: string): boolean =>
+  isTable(name) || name === 'CURRENT' || /^(MANIFEST-\d+|\d+\.log)$/.test(name);
+
+/**
+ * Keeps everybody else out of a folder.
+ * @throws {TurnError} TURN_NOT_FOUND where there is no folder, or no database in it; TURN_STORE_LOCKED while a service
+ * has it open; TURN_STORE_FAILED.
+ */
+export async function holdFolder(path: string): Promise<Held> {
+  const folder = await databaseFolder(path);
+  const giveBack = reserve(folder);
+  let scratch: string | undefined;
+  try {
+    scratch = await mkdtemp(join(tmpdir(), 'durable-turn-view-'));
+    const lock = await takeLock(folder, join(scratch, 'lock'));
+    const made = scratch;
+    return {
+      folder,
+      scratch,
+      locked: lock !== undefined,
+      release: async () => {
+        await lock?.close();
+        await rm(made, { recursive: true, force: true });
+        giveBack();
+      },
+    };
+  } catch (error) {
+    if (scratch !== undefined) await rm(scratch, { recursive: true, force: true });
+    giveBack();
+    throw error;
+  }
+}
+
+/** @throws {TurnError} TURN_NOT_FOUND */
+export async function databaseFolder(path: string): Promise<string> {
+  let folder: string;
+  let names: readonly string[];
+  try {
+    folder = await realpath(path);
+    names = await readdir(folder);
+  } catch (error) {
+    throw new TurnError('TURN_NOT_FOUND', `There is no folder ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  if (names.some(isDatabaseFile)) return folder;
+  throw new TurnError('TURN_NOT_FOUND', `The folder ${folder} holds no database of durable-turn.`);
+}
+
+/** Another database, whose file LOCK is the one of the folder: LevelDB locks what the name leads to. */
+async function takeLock(folder: string, beside: string): Promise<{ close(): Promise<void> } | undefined> {
+  const file = join(folder, 'LOCK');
+  if (lockIsOurs(folder)) throw lockedError(folder, 'this process has it open');
+  try {
+    await access(file, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Nobody has open what has no lock, or what nobody can write to.
+    if (code === 'ENOENT' || code === 'EROFS') return undefined;
+    throw new TurnError('TURN_STORE_FAILED', `The folder ${folder} cannot be locked: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  await mkdir(beside);
+  await symlink(file, join(beside, 'LOCK'));
+  const level = new Level(beside);
+  try {
+    await level.open();
+  } catch (error) {
+    throw openingError(folder, error);
+  }
+  return level;
+}
+
+/**
+ * Opens what is in the folder, as it is: no upkeep runs, damage stays where it is.
+ * @throws {TurnError} as `holdFolder`, and TURN_DAMAGED, TURN_STORE_FORMAT.
+ */
+export async function viewFolder(path: string): Promise<View> {
+  const held = await holdFolder(path);
+  let level: OpenLevel | undefined;
+  const close = async (): Promise<void> => {
+    await level?.close();
+    await held.release();
+  };
+  try {
+    const copy = join(held.scratch, 'database');
+    await copyDatabase(held, copy);
+    level = await openCopy(held.folder, copy);
+    const tables = new Tables(level);
+    await tables.open();
+    await checkFormat(tables);
+    return { tables, folder: held.folder, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function copyDatabase({ folder, locked }: Held, copy: string): Promise<void> {
+  await mkdir(copy);
+  for (const name of (await readdir(folder)).filter(isDatabaseFile)) {
+    const [from, to] = [join(folder, name), join(copy, name)];
+    if (isTable(name) && locked) await symlink(from, to);
+    // A damaged folder may hold another folder under the name of a file.
+    else await copyFile(from, to).catch(() => cp(from, to, { recursive: true }));
+  }
+}
+
+async function openCopy(folder: string, copy: string): Promise<OpenLevel> {
+  const level = new Level<string, Buffer>(copy, { createIfMissing: false });
+  try {
+    await level.open();
+  } catch (error) {
+    throw openingError(folder, error, copy);
+  }
+  return level as unknown as OpenLevel;
+}

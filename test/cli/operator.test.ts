@@ -1,0 +1,326 @@
+// The commands of the operator as a person runs them: the built command line, on folders with sessions of every kind.
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Level } from 'level';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { operate, VERBS } from '../../src/cli/operator/command.js';
+import { createTurnEngine, type TurnOutcome } from '../../src/index.js';
+import { openLevelStore } from '../../src/store/level-store.js';
+import { scriptedModel } from '../../src/testing/index.js';
+import { AGENT, contentsOf } from '../store/fixtures/contents.js';
+import { copyOfFixture, expectedOf, printOf } from '../store/fixtures/folders.js';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const main = join(root, 'dist', 'src', 'cli', 'main.js');
+const expected = expectedOf();
+const ids = Object.keys(expected.sessions);
+
+let scratch = '';
+/** Where the command keeps what it needs while it runs. */
+let temporary = '';
+let folder = '';
+
+function makeScratch(): void {
+  scratch = mkdtempSync(join(tmpdir(), 'durable-turn-operator-'));
+  temporary = join(scratch, 'tmp');
+  folder = join(scratch, 'turns');
+  mkdirSync(temporary);
+  copyOfFixture(folder);
+}
+const removeScratch = () => rmSync(scratch, { recursive: true, force: true });
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+function run(...args: readonly string[]): Promise<Ran> {
+  const env = { ...process.env, TMPDIR: temporary };
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let [out, errors] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, errors })));
+}
+
+/** The same in this process, which is quicker. */
+async function here(...[name = '', ...args]: readonly string[]): Promise<Ran> {
+  const said = { out: '', errors: '' };
+  const listen = (stream: NodeJS.WriteStream, as: 'out' | 'errors') =>
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      said[as] += text;
+      return true;
+    });
+  const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'errors')];
+  const code = (await operate(name, args)) ?? null;
+  for (const spy of spies) spy.mockRestore();
+  return { code, ...said };
+}
+
+/** What a command says in JSON, line by line. */
+async function told(...args: readonly string[]): Promise<any[]> {
+  const { code, out, errors } = await run(...args, '--json');
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  return out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+const engineOn = (store: Awaited<ReturnType<typeof openLevelStore>>, onOutcome?: (outcome: TurnOutcome) => void) =>
+  createTurnEngine({
+    agent: AGENT,
+    store,
+    model: scriptedModel(() => ({ hang: true })),
+    ...(onOutcome === undefined ? {} : { onOutcome }),
+  });
+
+describe('commands that only look', () => {
+  let before: unknown;
+  beforeAll(() => {
+    makeScratch();
+    before = printOf(folder);
+  });
+  // Checked behind all of them: none has written a byte, made a file or left anything elsewhere.
+  afterAll(() => {
+    expect(printOf(folder)).toEqual(before);
+    expect(readdirSync(temporary)).toEqual([]);
+    removeScratch();
+  });
+
+  it('list: every session with where it is', async () => {
+    const listed = await told('list', folder);
+    expect(listed.map(({ sessionId }) => sessionId).sort()).toEqual([...ids].sort());
+    const of = (id: string) => listed.find(({ sessionId }) => sessionId === id);
+    expect(of('completed')).toMatchObject({ state: 'completed', messages: 8, agent: AGENT });
+    expect(of('long')).toMatchObject({ messages: 13, archived: 12 });
+    expect(of('queued')).toMatchObject({ state: 'input waits', waitingInput: 1 });
+    expect(of('undelivered')).toMatchObject({ state: 'completed, outcome due' });
+    const { out } = await run('list', folder, '--agent', AGENT);
+    expect(out.trim().split('\n')).toHaveLength(ids.length);
+    expect(out).toMatch(/^review +\S+ +2 messages +waits for a person: awaitingReview +fixture$/m);
+    expect((await run('list', folder, '--agent', 'nobody')).out).toBe('');
+  });
+
+  it('show: transcript, journal of all turns and timeline of a session', async () => {
+    const [sheet] = await told('show', folder, 'completed');
+    expect(sheet.messages).toEqual(expected.sessions.completed?.messages);
+    expect(sheet.head).toEqual(expected.sessions.completed?.head);
+    expect(sheet.calls).toMatchObject([{ toolName: 'send', state: 'succeeded', notes: [{ outbox: 7 }] }]);
+    expect(sheet.outcomes).toHaveLength(3);
+    expect(sheet.damaged).toEqual([]);
+    const moments = sheet.timeline.map(({ at }: { at: number }) => at);
+    expect(moments).toEqual([...moments].sort((a, b) => a - b));
+    const { out, code } = await run('show', folder, 'completed');
+    expect(code).toBe(0);
+    for (const line of ['Transcript (8 messages)', 'Journal (1 call)', 'Timeline', 'calls send {"to":"ann"}']) {
+      expect(out).toContain(line);
+    }
+    expect(out).toMatch(/ {2}send completed\.p1id\d+\.00001\.0000 succeeded$/m);
+  });
+
+  it('show: cuts a long text for a person and says so', async () => {
+    const { out } = await run('show', folder, 'large');
+    expect(out).toContain('--json has them all');
+    expect(out.length).toBeLessThan(20_000);
+    const [{ calls }] = await told('show', folder, 'large');
+    expect(calls[0].output.value).toHaveLength(920_000);
+  });
+
+  it('interrupted: the turns that a start-up will find, parked ones included', async () => {
+    const found = await told('interrupted', folder);
+    const inProgress = ids.filter((id) => expected.sessions[id]?.head.inProgress);
+    expect(found.map(({ sessionId }) => sessionId).sort()).toEqual(inProgress.sort());
+    const text = (await run('interrupted', folder)).out;
+    expect(text).toMatch(/^in%20doubt\.p2id\d+ +in progress: executingTools/m);
+    expect(text).toMatch(/^approval\.p1id\d+ +waits for a person: awaitingApproval/m);
+  });
+
+  it('reviews: what a person has to settle, with key and input', async () => {
+    const found = await told('reviews', folder);
+    const byId = (a: any, b: any) => (a.callId < b.callId ? -1 : 1);
+    expect(found.map(({ agent, ...review }) => review).sort(byId)).toEqual([...expected.reviews].sort(byId));
+    expect((await run('reviews', folder)).out).toContain('input  {"to":"dan"}');
+  });
+
+  it('stats: how many records of which size, and whose', async () => {
+    const [stats] = await told('stats', folder, '--top', '2');
+    expect(stats.sessions).toBe(ids.length);
+    expect(stats.kinds.head.records).toBe(ids.length);
+    expect(stats.kinds.marker.records).toBe(expected.markers.length);
+    expect(stats.largest.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(['large', 'long']);
+    expect(stats.largest[0].bytes).toBeGreaterThan(920_000);
+    expect((await run('stats', folder)).out).toMatch(/^head +17 records/m);
+  });
+
+  it('export: the same lines as the engine writes, of one session or of all', async () => {
+    cpSync(folder, join(scratch, 'copy'), { recursive: true });
+    const store = await openLevelStore({ path: join(scratch, 'copy') });
+    const engine = engineOn(store);
+    const lines: string[] = [];
+    for await (const line of engine.exportSession('long')) lines.push(line);
+    await engine.close();
+    await store.close();
+    expect((await run('export', folder, 'long')).out).toBe(lines.join(''));
+    const all = (await run('export', folder)).out;
+    expect(all).toContain(lines.join(''));
+    expect(all.match(/^\{"type":"session"/gm)).toHaveLength(ids.length);
+  });
+
+  it('say what is not there, and what they do not understand', async () => {
+    writeFileSync(join(scratch, 'file'), '');
+    mkdirSync(join(scratch, 'empty'));
+    const refusals: readonly (readonly [string[], number, RegExp])[] = [
+      [['list', join(scratch, 'nowhere')], 1, /There is no folder .*nowhere/],
+      [['list', join(scratch, 'file')], 1, /There is no folder .*file/],
+      [['list', join(scratch, 'empty')], 1, /empty holds no database of durable-turn/],
+      [['compact', join(scratch, 'nowhere')], 1, /There is no folder/],
+      [['abandon', join(scratch, 'nowhere'), 's.t', '--reason', 'r'], 1, /There is no folder/],
+      [['show', folder, 'nobody'], 1, /there is no session "nobody"/],
+      [['export', folder, 'nobody'], 1, /there is no session "nobody"/],
+      [['list'], 2, /<folder> is missing: durable-turn list <folder>/],
+      [['show', folder], 2, /<session> is missing/],
+      [['list', folder, 'more'], 2, /more is too much/],
+      [['list', folder, '--colour'], 2, /colour/],
+      [['stats', folder, '--top', 'some'], 2, /--top must be a whole number/],
+    ];
+    for (const [args, code, words] of refusals) {
+      const ran = await here(...args);
+      expect({ args, code: ran.code, out: ran.out }).toEqual({ args, code, out: '' });
+      expect(ran.errors).toMatch(words);
+      expect(ran.errors.trimEnd().split('\n')).toHaveLength(1);
+    }
+    expect(existsSync(join(scratch, 'nowhere'))).toBe(false);
+    const { code, errors } = await run('show', folder, 'nobody', '--json');
+    expect({ code, ...JSON.parse(errors) }).toEqual({ code: 1, exitCode: 1, error: 'there is no session "nobody"' });
+  });
+
+  it('explain themselves, and the command line lists them all', async () => {
+    const { out } = await run('--help');
+    for (const { name, summary } of VERBS) expect(out).toContain(`  ${name.padEnd(11)}  ${summary}\n`);
+    const help = await run('abandon', '--help');
+    expect(help.code).toBe(0);
+    expect(help.out).toContain('durable-turn abandon <folder> <turn>');
+    expect(help.out).toContain('Exit codes: 0');
+  });
+});
+
+describe('on a folder of its own', () => {
+  beforeEach(makeScratch);
+  afterEach(removeScratch);
+
+  it('while a service has it open, every command refuses, and the service keeps it', async () => {
+    const store = await openLevelStore({ path: folder });
+    const [turnId] = expected.markers.map((marker) => marker.turnId);
+    const more: Record<string, string[]> = { show: ['completed'], abandon: [turnId, '--reason', 'r'] };
+    for (const { name } of VERBS) {
+      const args = [name, folder, ...(more[name] ?? [])];
+      // One that looks and one that writes from another process; the rest where it is quicker to ask.
+      const elsewhere = ['list', 'compact'].includes(name);
+      const { code, out, errors } = await (elsewhere ? run : here)(...args);
+      expect({ name, code, out }).toEqual({ name, code: 3, out: '' });
+      expect(errors).toMatch(elsewhere ? /turns is in use: another process has it open/ : /turns is in use/);
+    }
+    expect(await run('list', folder)).toMatchObject({ code: 3 });
+    expect(await contentsOf(store)).toEqual(expected);
+    await store.close();
+    expect((await run('list', folder)).code).toBe(0);
+  });
+
+  it('abandon ends one turn, keeps its input and its doubts, and leaves its outcome to the service', async () => {
+    const turnId = expected.sessions['in doubt']?.head.turnId as string;
+    expect((await run('abandon', folder, turnId)).errors).toMatch(/give --reason <text>/);
+    expect((await run('abandon', folder, 'nonsense', '--reason', 'r')).code).toBe(2);
+    const { code, out } = await run('abandon', folder, turnId, '--reason', 'nobody knows it any more');
+    expect({ code, out }).toEqual({ code: 0, out: `${turnId} is abandoned: nobody knows it any more\n` });
+    const again = await run('abandon', folder, turnId, '--reason', 'r');
+    expect(again).toMatchObject({ code: 1, errors: expect.stringContaining(`there is no turn "${turnId}"`) });
+
+    const store = await openLevelStore({ path: folder });
+    const outcomes: TurnOutcome[] = [];
+    const engine = engineOn(store, (outcome) => void outcomes.push(outcome));
+    expect((await engine.reviews({ sessionId: 'in doubt' })).map(({ toolName }) => toolName)).toEqual(['stuck']);
+    await engine.recover();
+    await expect
+      .poll(() => outcomes)
+      .toContainEqual(expect.objectContaining({ status: 'abandoned', reason: 'nobody knows it any more' }));
+    await engine.close({ graceMs: 0 });
+    await store.close();
+  });
+
+  it('abandon without an outcome leaves no marker, and starts nothing that waits behind the turn', async () => {
+    const path = join(scratch, 'own');
+    const first = await openLevelStore({ path });
+    const engine = engineOn(first);
+    const turn = await engine.startTurn({ sessionId: 's', input: 'one', attended: false });
+    await engine.sendMessage({ sessionId: 's', input: 'two', attended: false });
+    await engine.close({ graceMs: 0 });
+    await first.close();
+    expect((await run('abandon', path, turn.turnId, '--reason', 'r', '--no-outcome')).code).toBe(0);
+    const store = await openLevelStore({ path });
+    expect(await store.markers(AGENT)).toEqual([]);
+    expect(await store.head('s')).toMatchObject({ inProgress: false, waitingInput: 1, outcomesDue: [] });
+    await store.close();
+  });
+
+  it('compact gives room back and changes nothing that is stored', async () => {
+    const store = await openLevelStore({ path: folder });
+    const engine = engineOn(store);
+    await engine.importSession('gone', [
+      { role: 'user', content: Array.from({ length: 1_000 }, () => ({ type: 'text' as const, text: noise() })) },
+    ]);
+    await engine.deleteSession('gone');
+    await engine.close();
+    await store.close();
+    const [{ before, after }] = await told('compact', folder);
+    expect(after).toBeLessThan(before - 500_000);
+    const reopened = await openLevelStore({ path: folder });
+    expect(await contentsOf(reopened)).toEqual(expected);
+    await reopened.close();
+  });
+
+  it('show lists what is damaged beside what is not, and fails', async () => {
+    const level = new Level<string, Buffer>(folder, { valueEncoding: 'buffer' });
+    await level.sublevel<string, Buffer>('turn', { valueEncoding: 'buffer' }).put('interrupted', Buffer.from('junk'));
+    await level.sublevel<string, Buffer>('head', { valueEncoding: 'buffer' }).put('failed', Buffer.from('junk'));
+    await level.close();
+    const shown = await run('show', folder, 'interrupted');
+    expect(shown.code).toBe(1);
+    expect(shown.out).toMatch(/^DAMAGED +turn interrupted: too short$/m);
+    expect(shown.out).toContain('Transcript (1 message)');
+    expect((await run('show', folder, 'failed')).out).toContain('there is none, or it cannot be read');
+    const listed = await run('list', folder);
+    expect(listed.errors).toBe('1 head cannot be read; see durable-turn verify\n');
+    expect(listed.out.trim().split('\n')).toHaveLength(ids.length - 1);
+  });
+
+  it('stored text reaches a terminal without control characters, and a program as it is', async () => {
+    const nasty = 'red \u001b[31m, title \u001b]0;x\u0007, hidden \u202e, \u009b2J';
+    const store = await openLevelStore({ path: folder });
+    const engine = engineOn(store);
+    await engine.importSession('nasty', [{ role: 'user', content: [{ type: 'text', text: nasty }] }]);
+    await engine.close();
+    await store.close();
+    const { out } = await run('show', folder, 'nasty');
+    expect(out).toContain('red \\u001b[31m');
+    const [sheet] = await told('show', folder, 'nasty');
+    expect(sheet.messages[0].message.content[0].text).toBe(nasty);
+    for (const form of [out, (await run('show', folder, 'nasty', '--json')).out]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
+      expect(form).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    }
+  });
+});
+
+/** Text that does not compress. */
+function noise(): string {
+  return Array.from({ length: 100 }, () => Math.random().toString(36).slice(2)).join('');
+}
