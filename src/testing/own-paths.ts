@@ -31,8 +31,9 @@ const TURN_EVENTS: readonly TurnEvent[] = [
   { ...answer, goesOn: true },
   { ...answer, fault: 'empty' },
   { ...answer, fault: 'filtered' },
-  { ...answer, calls: [{ effect: 'none', needsDecision: false }] },
+  // First the call that can come to be in doubt: the shortest ways lead through it, and a runtime can go all of them.
   { ...answer, calls: [{ effect: 'external', needsDecision: false }] },
+  { ...answer, calls: [{ effect: 'none', needsDecision: false }] },
   { ...answer, calls: [{ effect: 'external', needsDecision: true }] },
   { ...failure, kind: 'overloaded' },
   { ...failure, kind: 'contextLength' },

@@ -47,15 +47,20 @@ export interface Process {
 }
 
 export class World {
-  readonly store: TurnStore = memoryStore();
+  readonly store: TurnStore;
   readonly clock: SimulatedClock = simulatedClock();
-  readonly witness = new Witness(this.store);
+  readonly witness: Witness;
   readonly events: TurnEvent[] = [];
   readonly runs: Run[] = [];
   readonly requests: (ModelRequest & { readonly call: ModelCall })[] = [];
   private readonly answers: Answer[] = [];
   private readonly processes: Process[] = [];
   private lastId = 0;
+
+  constructor(store: TurnStore = memoryStore()) {
+    this.store = store;
+    this.witness = new Witness(store);
+  }
 
   /** What the provider answers next, in this order, whichever process asks; behind the end it says "done". */
   says(...answers: readonly Answer[]): void {
@@ -159,6 +164,7 @@ export class World {
   private listening(model: Model, store: ProcessStore): Model {
     return {
       id: model.id,
+      ...(model.contextTokens === undefined ? {} : { contextTokens: model.contextTokens }),
       call: async (request, call) => {
         if (store.dead) return never();
         this.witness.request(request);

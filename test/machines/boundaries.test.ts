@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import { turnMachine } from '../../machines/index.js';
 import { turnSetup } from '../../machines/turn.setup.js';
-import { type Edge, edgesOf, lineOf, mutantOf } from './chart.js';
+import { branchOf, type Edge, edgesOf, lineOf, mutantOf } from './chart.js';
 import { answered, asking, begin, inPhase, play, reading, send, sending, settled, timedOut } from './turn-runs.js';
 
 /** Forced: written before anything further happens. */
@@ -117,24 +117,6 @@ describe('the checkpoint boundaries', () => {
     expect(unforced(without(retry as Edge))).toEqual([lineOf(retry as Edge)]);
   });
 });
-
-/** The branch of the literal that an edge was read from. */
-function branchOf(config: Record<string, any>, edge: Edge): Record<string, any> {
-  const running = config.states.running;
-  const state = edge.from === 'running' ? running : running.states[edge.from];
-  const under: unknown =
-    edge.on === 'initial'
-      ? state.initial
-      : edge.on === 'always'
-        ? state.always
-        : edge.on.startsWith('after ')
-          ? state.after[edge.on.slice('after '.length)]
-          : state.on[edge.on];
-  const branches = (Array.isArray(under) ? under : [under]) as Record<string, any>[];
-  const found = branches.find(({ guard }) => (guard ?? null) === edge.guard);
-  if (found === undefined) throw new Error(`${lineOf(edge)} is not in the literal`);
-  return found;
-}
 
 describe('the directives of a whole step', () => {
   // One macrostep may cross several edges; core/step.ts takes the stronger of two directives.

@@ -184,3 +184,21 @@ export function mutantOf<M extends AnyStateMachine>(
   change(config);
   return create(config as never) as M;
 }
+
+/** The branch of the literal that an edge was read from. */
+export function branchOf(config: LooseConfig, edge: Edge): LooseConfig {
+  const running = config.states.running;
+  const state = edge.from === 'running' ? running : running.states[edge.from];
+  const under: unknown =
+    edge.on === 'initial'
+      ? state.initial
+      : edge.on === 'always'
+        ? state.always
+        : edge.on.startsWith('after ')
+          ? state.after[edge.on.slice('after '.length)]
+          : state.on[edge.on];
+  const branches = (Array.isArray(under) ? under : [under]) as LooseConfig[];
+  const found = branches.find(({ guard }) => (guard ?? null) === edge.guard);
+  if (found === undefined) throw new Error(`${lineOf(edge)} is not in the literal`);
+  return found;
+}
