@@ -27,6 +27,11 @@ export class MortalStore implements TurnStore {
     this.#dead = true;
   }
 
+  /** Something that the process awaits has not come yet. */
+  get isBusy(): boolean {
+    return this.#underWay.size > 0;
+  }
+
   /** Resolves when nothing that was asked of the inner store is under way. */
   async atRest(): Promise<void> {
     await Promise.allSettled(this.#underWay);

@@ -22,11 +22,6 @@ export class ProcessStore extends MortalStore {
     this.witness = witness;
   }
 
-  /** Something was asked and is not answered yet. */
-  get isBusy(): boolean {
-    return this.underWay.size > 0;
-  }
-
   /** Cuts the process off. What it had handed to the store is applied or not when this resolves. */
   async end(): Promise<void> {
     this.die();

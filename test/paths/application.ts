@@ -81,7 +81,7 @@ export class Application {
         return {};
       },
       model: {
-        ...scriptedModel(async (_request, { emit }) => {
+        ...scriptedModel(async (_request, _modelCall, { emit }) => {
           for (;;) {
             const next = await cue();
             if (next === 'talk') emit({ type: 'text', id: 'text', text: '.' });
