@@ -109,6 +109,8 @@ export type EventBody =
   | { readonly type: 'outcomeUndelivered'; readonly reason: string }
   /** A commit failed; the turn does nothing further until it is durable. */
   | { readonly type: 'storeFailed'; readonly reason: string }
+  /** A repair of the store found something of the session damaged. Told by `recover()`, until it was told once. */
+  | { readonly type: 'sessionDamaged'; readonly reason: string }
   /** This process stopped driving the turn: somebody else owns it, or it cannot go on here. */
   | { readonly type: 'driverLost'; readonly reason: string }
   | { readonly type: InterruptedEventType; readonly gate: string; readonly reason: string };

@@ -62,6 +62,16 @@ export interface SessionRecords {
   readonly reviews: readonly ReviewRecord[];
 }
 
+/** A session of which a repair of the store found something damaged. */
+export interface DamagedSession {
+  readonly sessionId: string;
+  /** null where nothing tells any more. */
+  readonly agent: string | null;
+  /** Its latest turn; empty where nothing tells any more. */
+  readonly turnId: string;
+  readonly reason: string;
+}
+
 /**
  * Durable storage of turns. Every method may throw
  * `TURN_STORE_FAILED` (worth another try), `TURN_STORE_CLOSED`; reads throw `TURN_DAMAGED` with what is damaged.
@@ -114,6 +124,11 @@ export interface TurnStore {
    * Nothing stored, whatever it is, may stop the others (I12).
    */
   quarantine(sessionId: string, reason: string): Promise<void>;
+
+  /** What a repair found in sessions of the agent, or of nobody any more, and nobody was told of yet. */
+  damagedSessions(agent: string): Promise<readonly DamagedSession[]>;
+  /** It was told: `damagedSessions` gives it no more. */
+  damageTold(sessionId: string): Promise<void>;
 
   close(): Promise<void>;
 }

@@ -18,6 +18,8 @@ export interface RecoveryReport {
   readonly held: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
   readonly parked: readonly string[];
   readonly abandoned: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
+  /** Sessions of which a repair of the store found something damaged, since the last report. */
+  readonly damaged: readonly { readonly sessionId: string; readonly reason: string }[];
 }
 
 /** Who asks for a turn to go on. */
@@ -69,7 +71,19 @@ export class Recovery {
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
-    return this.report(answers);
+    return { ...this.report(answers), damaged: await this.tellDamage() };
+  }
+
+  /** The note goes when it was told: a crash between the two repeats the event rather than losing it. */
+  private async tellDamage(): Promise<RecoveryReport['damaged']> {
+    const { store, settings } = this.roster;
+    const damaged = await store.damagedSessions(settings.agent);
+    for (const { sessionId, turnId, reason } of damaged) {
+      this.roster.announce({ type: 'sessionDamaged', reason }, { sessionId, turnId }, true);
+      // Whoever starts next tells it again then.
+      await store.damageTold(sessionId).catch(() => {});
+    }
+    return damaged.map(({ sessionId, reason }) => ({ sessionId, reason }));
   }
 
   /** What fails here is told, and keeps nobody else from their verdict (I12). */
@@ -163,7 +177,7 @@ export class Recovery {
     this.roster.announce({ type, gate, reason }, turn, true);
   }
 
-  private report(answers: readonly Answer[]): RecoveryReport {
+  private report(answers: readonly Answer[]): Omit<RecoveryReport, 'damaged'> {
     const by = (...verdicts: readonly Answer['verdict'][]) =>
       answers.filter((answer) => verdicts.includes(answer.verdict));
     const told = ({ turnId, gate, reason }: Answer) => ({ turnId, gate, reason });

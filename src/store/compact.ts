@@ -25,7 +25,7 @@ export interface Compacted {
 export async function compactFolder(path: string, tell: (kind: Kind) => void): Promise<Compacted> {
   const folder = await databaseFolder(path);
   const before = await bytesIn(folder);
-  const backing = await reserveFolder(folder);
+  const backing = reserveFolder(folder);
   try {
     const level = await backing.open();
     try {

@@ -6,11 +6,13 @@
  * So a handle that failed once is never written to again.
  */
 import { messageOf, TurnError } from '../core/errors.js';
-import { type Level, Tables } from './tables.js';
+import { isCorruption, type Level, Tables, type Watch } from './tables.js';
 
 export interface Backing {
   /** Opens the database, again and again. Throws TurnErrors for what a person has to know, anything else otherwise. */
   open(): Promise<Level>;
+  /** Is told what the database opened last is doing. */
+  readonly watch?: Watch | undefined;
   /** Gives back what was reserved for it, after the last close. */
   release(): void;
 }
@@ -86,7 +88,7 @@ export class Database {
       if (this.#stale !== null) await this.#stale.close();
       this.#stale = null;
       this.#stale = await this.#backing.open();
-      const tables = new Tables(this.#stale);
+      const tables = new Tables(this.#stale, this.#backing.watch);
       await tables.open();
       await this.#prepare(tables, !this.#openedBefore);
       this.#openedBefore = true;
@@ -113,9 +115,4 @@ export function storeError(error: unknown, always = false): TurnError | TypeErro
     });
   }
   return new TurnError('TURN_STORE_FAILED', `The database failed: ${messageOf(error)}`, { cause: error });
-}
-
-/** LevelDB found a block of a table that it cannot read. */
-export function isCorruption(error: unknown): boolean {
-  return (error as { code?: unknown } | null | undefined)?.code === 'LEVEL_CORRUPTION';
 }

@@ -1,12 +1,16 @@
 /**
- * Owns the opening of a LevelDB database: that it is never wiped by it, and that a refusal says what to do.
- * Must not know what is stored in it, nor whose folder it is.
+ * Owns the opening of a LevelDB database: that it is never wiped by it, that LevelDB gets no damaged file to see, and
+ * that a refusal says what to do. Must not know what is stored in it, nor whose folder it is.
  */
-import { mkdir, readdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
-import { lockedError, openedAlone, reserve } from './owner.js';
+import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
+import { forgetOpenings, lockedError, openedAlone, reserve } from './owner.js';
+import { type RepairReport, repairAlone } from './repair.js';
+import { RunFile } from './run-file.js';
+import { isSwapPending } from './swap.js';
 import type { Level as OpenLevel } from './tables.js';
 
 /**
@@ -14,16 +18,7 @@ import type { Level as OpenLevel } from './tables.js';
  * @throws {TurnError} TURN_STORE_LOCKED
  */
 export function reserveFolder(folder: string): Backing {
-  const release = reserve(folder);
-  let opened = false;
-  return {
-    async open() {
-      const level = await openedAlone(folder, () => openLevel(folder, !opened));
-      opened = true;
-      return level;
-    },
-    release,
-  };
+  return new FolderBacking(folder, reserve(folder));
 }
 
 /**
@@ -41,31 +36,86 @@ export async function resolveFolder(path: string): Promise<string> {
   }
 }
 
-async function openLevel(folder: string, mayCreate: boolean): Promise<OpenLevel> {
-  const createIfMissing = mayCreate && (await isEmpty(folder));
-  const level = new Level<string, Buffer>(folder, { createIfMissing });
-  try {
-    await level.open();
-  } catch (error) {
-    throw openingError(folder, error);
+class FolderBacking implements Backing {
+  readonly #folder: string;
+  readonly #giveBack: () => void;
+  #run: RunFile | undefined;
+  #openedBefore = false;
+
+  constructor(folder: string, giveBack: () => void) {
+    this.#folder = folder;
+    this.#giveBack = giveBack;
   }
-  return level as unknown as OpenLevel;
+
+  get watch(): RunFile | undefined {
+    return this.#run;
+  }
+
+  async open(): Promise<OpenLevel> {
+    // A handle that failed: how that run ended is for this opening to find out.
+    this.#run?.end(false);
+    this.#run = undefined;
+    const level = await openedAlone(this.#folder, () => this.#openAlone());
+    this.#openedBefore = true;
+    return level;
+  }
+
+  release(): void {
+    this.#run?.end(true);
+    this.#giveBack();
+  }
+
+  async #openAlone(): Promise<OpenLevel> {
+    const folder = this.#folder;
+    const createIfMissing = this.#mayCreate();
+    const lastSequence = createIfMissing ? 0 : await intactSequence(folder);
+    const level = new Level<string, Buffer>(folder, { createIfMissing });
+    try {
+      await level.open();
+    } catch (error) {
+      throw openingError(folder, error);
+    }
+    // Only its owner writes there.
+    this.#run = new RunFile(folder, lastSequence);
+    forgetOpenings(folder);
+    return level as unknown as OpenLevel;
+  }
+
+  /** LevelDB takes a folder without CURRENT for a new one and deletes what is in it. */
+  #mayCreate(): boolean {
+    if (isSwapPending(this.#folder)) return false;
+    const kind = kindOfFolder(this.#folder);
+    if (kind === 'new' && !this.#openedBefore) return true;
+    if (kind === 'database') return false;
+    throw new TurnError(
+      'TURN_DAMAGED',
+      `The folder ${this.#folder} held a database, and none of its files is left. Nothing was changed: restore a ` +
+        'backup into it, or choose another folder.',
+    );
+  }
 }
 
 /**
- * Whether a new database may be made here. LevelDB takes a folder without CURRENT for a new one and deletes what is
- * in it.
+ * The number of the last write, once nothing is damaged: LevelDB verifies no checksum, drops a part of a damaged log
+ * without a word, and can abort the process over a damaged table.
  */
-async function isEmpty(folder: string): Promise<boolean> {
-  const names = await readdir(folder);
-  if (names.includes('CURRENT')) return false;
-  // The first manifest alone is left by a crash in the middle of making the database: nothing was stored yet.
-  const lost = names.find((name) => /\.(ldb|sst|log)$/.test(name) || /^MANIFEST-(?!000001$)/.test(name));
-  if (lost === undefined) return true;
-  throw new TurnError(
-    'TURN_DAMAGED',
-    `The folder ${folder} holds ${lost} of a LevelDB database, but its file CURRENT is missing. Nothing was changed. ` +
-      'Copy the folder aside and restore it from a backup, or repair the copy with `ClassicLevel.repair()`.',
+async function intactSequence(folder: string): Promise<number> {
+  if (!isSwapPending(folder)) {
+    const { findings, content } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : 'start');
+    if (findings.length === 0) return content.lastSequence;
+  }
+  tellRepair(await repairAlone(folder));
+  return readWhole(folder).lastSequence;
+}
+
+function tellRepair({ folder, findings, originals, incomplete, sessions }: RepairReport): void {
+  if (originals === null) return;
+  const what = findings.map(({ file, what }) => `${file} ${what}`).join('; ');
+  process.emitWarning(
+    `The database in ${folder} was damaged (${what}) and has been repaired on a copy. The damaged files are in ` +
+      `${originals}, with a report. ${incomplete ? 'A part of what was stored is lost. ' : 'Nothing is lost. '}` +
+      `${sessions.length} sessions are damaged; recover() tells them.`,
+    { type: 'DurableTurnWarning', code: 'TURN_STORE_REPAIRED' },
   );
 }
 
@@ -77,13 +127,11 @@ export function openingError(folder: string, error: unknown, opened = folder): T
   const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
   if (cause?.code === 'LEVEL_LOCKED') return lockedError(folder, 'another process has it open', error);
   const reason = messageOf(cause ?? error).replaceAll(opened, folder);
-  if (cause?.code === 'LEVEL_CORRUPTION' || /corruption|no such file|does not exist/i.test(reason)) {
-    return new TurnError(
-      'TURN_DAMAGED',
-      `The database in ${folder} does not open: ${reason}. Nothing was changed. ` +
-        'Copy the folder aside and restore it from a backup, or repair the copy with `ClassicLevel.repair()`.',
-      { cause: error },
-    );
-  }
-  return new TurnError('TURN_STORE_FAILED', `The database in ${folder} does not open: ${reason}`, { cause: error });
+  const damaged = cause?.code === 'LEVEL_CORRUPTION' || /corruption|no such file|does not exist/i.test(reason);
+  return new TurnError(
+    damaged ? 'TURN_DAMAGED' : 'TURN_STORE_FAILED',
+    `The database in ${folder} does not open: ${reason}. Nothing was changed. Check space and rights of the folder; ` +
+      `\`npx durable-turn verify ${folder}\` tells what is damaged, \`npx durable-turn repair ${folder}\` repairs it on a copy.`,
+    { cause: error },
+  );
 }

@@ -3,10 +3,10 @@
  * Must not know the formats of single records; those carry a version of their own.
  */
 import { TurnError } from '../core/errors.js';
-import { isCorruption } from './database.js';
+
 import { FORMAT_KEY, KINDS } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
-import { put, type Tables } from './tables.js';
+import { isCorruption, put, type Tables } from './tables.js';
 
 /** Grows with a change of keys or records that an older release would misread. */
 export const FORMAT = 1;

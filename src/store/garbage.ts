@@ -2,14 +2,14 @@
  * Owns what the opening does with garbage records: epochs and sessions that a crash left half swept.
  * Must not know commits. Costs garbage, not sessions.
  */
-import { isCorruption } from './database.js';
+
 import { clearEpoch } from './epochs.js';
 import { epochOfGarbage, headKey, sessionOfRemoval } from './keys.js';
 import { decodeRecord } from './records.js';
 import { finishedRemoval } from './removal.js';
 import { readable } from './salvage.js';
 import { readHead } from './sessions.js';
-import { del, type Op, type Tables } from './tables.js';
+import { del, isCorruption, type Op, type Tables } from './tables.js';
 
 /** Before anybody commits: deletes every epoch and every removed session of which something is left. */
 export async function sweepGarbage(tables: Tables): Promise<void> {

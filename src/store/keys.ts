@@ -74,6 +74,15 @@ function sessionOfSpread(text: string): string | undefined {
 }
 
 export const headKey = (sessionId: string): string => part(sessionId);
+/** The session of a key that is its encoded id and nothing else; undefined where the text is no such key. */
+export function sessionOfHead(key: string): string | undefined {
+  try {
+    const sessionId = decodeURIComponent(key);
+    return part(sessionId) === key ? sessionId : undefined;
+  } catch {
+    return undefined;
+  }
+}
 export const turnKey = (sessionId: string): string => part(sessionId);
 export const outcomeKey = (turnId: string): string => part(turnId);
 export const seenKey = (sessionId: string, messageId: string): string =>
@@ -148,6 +157,10 @@ export const garbageOfEpochs = (sessionId: string): Range => under(spread(sessio
 /** Without an epoch: the whole session is garbage. An older release takes it for no key of ours and lets it lie. */
 export const removalKey = (sessionId: string): string => spread(sessionId);
 export const sessionOfRemoval = sessionOfSpread;
+
+/** Of the kind `meta`: what a repair found out about a session, until somebody was told. */
+export const damageKey = (sessionId: string): string => `damage${SEPARATOR}${part(sessionId)}`;
+export const damageNotes = (): Range => under('damage');
 
 /** The `nth` time the session was set aside; without `kind` the reason, else the bytes that were under `key`. */
 export const quarantineKey = (sessionId: string, nth: number, kind?: Kind, key?: string): string => {

@@ -44,9 +44,12 @@ export async function openedAlone<T>(folder: string, open: () => Promise<T>): Pr
 /** No opening takes as long: the thread that began it was ended in its middle. */
 const OPENING_ENDED_MS = 60_000;
 
+const OPENING = 'opening-';
+const ownOpening = (): string => `${OPENING}${process.pid}-${startOfProcess()}`;
+
 /** Threads share nothing but the file system: whoever makes the file may try. Its name is this process's own. */
 function takeTurn(folder: string): string {
-  const file = join(folder, `opening-${process.pid}-${startOfProcess()}`);
+  const file = join(folder, ownOpening());
   try {
     closeSync(openSync(file, 'wx'));
   } catch (error) {
@@ -55,6 +58,28 @@ function takeTurn(folder: string): string {
     if (Date.now() - made < OPENING_ENDED_MS) throw lockedError(folder, 'another thread of this process opens it');
   }
   return file;
+}
+
+/** Whether a process ended in the middle of an opening: what it left names a process that is no more. */
+export function diedOpening(folder: string): boolean {
+  return leftOpenings(folder).length > 0;
+}
+
+/** Once the folder was opened, nobody needs to know any more. */
+export function forgetOpenings(folder: string): void {
+  for (const name of leftOpenings(folder)) rmSync(join(folder, name), { force: true });
+}
+
+const leftOpenings = (folder: string): readonly string[] =>
+  readdirSync(folder).filter((name) => name.startsWith(OPENING) && name !== ownOpening() && !isAlive(name));
+
+function isAlive(name: string): boolean {
+  try {
+    process.kill(Number(name.split('-')[1]), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** With the pid it names a process across restarts of the machine, where pids come again. */

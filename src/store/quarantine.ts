@@ -3,13 +3,13 @@
  * Must not know why they are damaged. Nothing stored may stop the store or another session (I12).
  */
 import type { Head, Marker } from '../core/records.js';
-import { isCorruption } from './database.js';
+
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { bytesOf, readable } from './salvage.js';
 import { decodeHead, markerOf, markerOp, type Sessions } from './sessions.js';
-import { del, type Op, put, type Tables } from './tables.js';
+import { del, isCorruption, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 /** Counted, not timed: the same session set aside twice keeps both. */
@@ -27,7 +27,7 @@ export async function nextQuarantine(tables: Tables, sessionId: string): Promise
 }
 
 /** The bytes of some records, moved, with the reason beside them. */
-function moveOps(
+export function moveOps(
   sessionId: string,
   nth: number,
   reason: string,
@@ -64,22 +64,26 @@ export class QuarantineJob implements Job {
   restart(): void {}
 
   async next(tables: Tables): Promise<Step> {
-    const [head, turn] = [keys.headKey(this.lane), keys.turnKey(this.lane)];
-    const found: [Kind, string, Buffer][] = [];
-    for (const [kind, key] of [['head', head] as const, ['turn', turn] as const]) {
-      const bytes = await bytesOf(tables, kind, key);
-      if (bytes !== undefined) found.push([kind, key, bytes]);
-    }
-    for await (const [key, bytes] of readable(tables, 'inbox', keys.inboxOfSession(this.lane))) {
-      found.push(['inbox', key, bytes]);
-    }
-    // Deleted even where LevelDB cannot read them.
-    const ops: Op[] = [del('head', head), del('turn', turn), del('marker', keys.markerKey(this.lane))];
-    if (found.length > 0) {
-      ops.push(...moveOps(this.lane, await nextQuarantine(tables, this.lane), this.#reason, found));
-    }
+    const ops = await quarantineOps(tables, this.lane, this.#reason);
     return { ops, last: true, durable: () => this.#sessions.end(this.lane) };
   }
+}
+
+/** What takes a session out of the way. */
+export async function quarantineOps(tables: Tables, sessionId: string, reason: string): Promise<readonly Op[]> {
+  const [head, turn] = [keys.headKey(sessionId), keys.turnKey(sessionId)];
+  const found: [Kind, string, Buffer][] = [];
+  for (const [kind, key] of [['head', head] as const, ['turn', turn] as const]) {
+    const bytes = await bytesOf(tables, kind, key);
+    if (bytes !== undefined) found.push([kind, key, bytes]);
+  }
+  for await (const [key, bytes] of readable(tables, 'inbox', keys.inboxOfSession(sessionId))) {
+    found.push(['inbox', key, bytes]);
+  }
+  // Deleted even where LevelDB cannot read them.
+  const ops: Op[] = [del('head', head), del('turn', turn), del('marker', keys.markerKey(sessionId))];
+  if (found.length > 0) ops.push(...moveOps(sessionId, await nextQuarantine(tables, sessionId), reason, found));
+  return ops;
 }
 
 /** Makes a marker that cannot be read agree with the head again; without a readable head its bytes move. */
@@ -123,6 +127,25 @@ export class MarkerRepairJob implements Job {
     const savedAt = decoded.lastProgressAt ?? decoded.startedAt ?? 0;
     this.marker = markerOf(decoded, savedAt);
     return { ops: [markerOp(decoded, savedAt)], last: true };
+  }
+}
+
+/** Somebody was told what a repair found in the session. */
+export class DamageToldJob implements Job {
+  readonly lane: string;
+
+  constructor(sessionId: string) {
+    this.lane = sessionId;
+  }
+
+  size(): { readonly ops: number; readonly bytes: number } {
+    return { ops: 1, bytes: 0 };
+  }
+
+  restart(): void {}
+
+  async next(): Promise<Step> {
+    return { ops: [del('meta', keys.damageKey(this.lane))], last: true };
   }
 }
 

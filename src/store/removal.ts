@@ -3,14 +3,14 @@
  * Must not know commits. Between the first batch and the last, a garbage record says that the session is gone; the
  * last deletes it, before anybody can create the session again. LevelDB frees the bytes when it compacts.
  */
-import { isCorruption } from './database.js';
+
 import { clearRange, SWEEP_KEYS } from './epochs.js';
 import type { Kind, Range } from './keys.js';
 import * as keys from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { bytesOf, readable } from './salvage.js';
 import type { Sessions } from './sessions.js';
-import { del, type Op, put, type Snapshot, type Tables } from './tables.js';
+import { del, isCorruption, type Op, put, type Snapshot, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 type Place = readonly [kind: Kind, range: Range];

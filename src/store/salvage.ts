@@ -2,9 +2,9 @@
  * Owns reading a database of which LevelDB itself cannot read a part.
  * Must not know what records mean.
  */
-import { isCorruption } from './database.js';
+
 import type { Kind, Range } from './keys.js';
-import type { Entry, Snapshot, Tables } from './tables.js';
+import { type Entry, isCorruption, type Snapshot, type Tables } from './tables.js';
 
 /**
  * Everything of a range that can be read. LevelDB ends a scan at the first block it cannot read: then from there one

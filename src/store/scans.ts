@@ -3,6 +3,7 @@
  * Must not know single sessions' records. No byte may stop these (I12): what cannot be read is made up for from the
  * heads where they know it, and left out where they do not.
  */
+import type { DamagedSession } from '../core/ports.js';
 import type { Head, Marker, ReviewRecord } from '../core/records.js';
 import * as keys from './keys.js';
 import { decodeRecord } from './records.js';
@@ -72,6 +73,16 @@ export async function scanReviews(
     if (!record.ok) continue;
     const value = record.value as unknown as { agent: string; sessionId: string; review: ReviewRecord };
     if (value.agent === agent) found.push({ ...value.review, sessionId: value.sessionId });
+  }
+  return found;
+}
+
+/** What a repair found and nobody was told of yet; usually nothing. */
+export async function scanDamage(tables: Tables): Promise<readonly DamagedSession[]> {
+  const found: DamagedSession[] = [];
+  for await (const [key, bytes] of readable(tables, 'meta', keys.damageNotes())) {
+    const record = decodeRecord('meta', key, bytes);
+    if (record.ok) found.push(record.value as unknown as DamagedSession);
   }
   return found;
 }

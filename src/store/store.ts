@@ -5,7 +5,7 @@
 import { messageOf } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
-import type { Commit, Lease, SessionRecords, TurnStore } from '../core/ports.js';
+import type { Commit, DamagedSession, Lease, SessionRecords, TurnStore } from '../core/ports.js';
 import type {
   CallRecord,
   Head,
@@ -18,17 +18,17 @@ import type {
 import { encodeCommit } from './commit.js';
 import { CommitJob } from './commit-job.js';
 import { damaged } from './damage.js';
-import { type Backing, closedError, Database, isCorruption } from './database.js';
+import { type Backing, closedError, Database } from './database.js';
 import { SweepJob } from './epochs.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
 import { Leases } from './leases.js';
-import { MarkerRepairJob, QuarantineJob } from './quarantine.js';
+import { DamageToldJob, MarkerRepairJob, QuarantineJob } from './quarantine.js';
 import * as reads from './reads.js';
 import { RemoveJob } from './removal.js';
 import * as scans from './scans.js';
 import { readHead, Sessions } from './sessions.js';
-import type { Tables } from './tables.js';
+import { isCorruption, type Tables } from './tables.js';
 import { WriteQueue } from './write-queue.js';
 
 export class LevelTurnStore implements TurnStore {
@@ -137,6 +137,16 @@ export class LevelTurnStore implements TurnStore {
   async quarantine(sessionId: string, reason: string): Promise<void> {
     this.#checkOpen();
     await this.#queue.submit(new QuarantineJob(sessionId, reason, this.#sessions));
+  }
+
+  async damagedSessions(agent: string): Promise<readonly DamagedSession[]> {
+    const found = await this.#read(scans.scanDamage);
+    return found.filter((damage) => damage.agent === null || damage.agent === agent);
+  }
+
+  async damageTold(sessionId: string): Promise<void> {
+    this.#checkOpen();
+    await this.#queue.submit(new DamageToldJob(sessionId));
   }
 
   /** Waits for commits that were accepted before. */

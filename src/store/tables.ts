@@ -26,6 +26,11 @@ export const BATCH_BYTES = 1 << 20;
 const READ_AHEAD_BYTES = 1 << 20;
 const CHUNK = 1000;
 
+/** LevelDB found a block of a table that it cannot read. */
+export function isCorruption(error: unknown): boolean {
+  return (error as { code?: unknown } | null | undefined)?.code === 'LEVEL_CORRUPTION';
+}
+
 /** The part of abstract-level in use. Structural, so that every Level fits and its package stays an inner matter. */
 export interface Level {
   readonly status: string;
@@ -55,12 +60,27 @@ export interface ScanOptions extends ReadOptions {
 }
 export type Entry = [key: string, value: Buffer];
 
+/** Is told what LevelDB is doing: when it dies, its files tell nothing about it. */
+export interface Watch {
+  /** It reads its tables. Damage in them can kill the process. */
+  readBegins(): void;
+  readEnds(): void;
+  /** It met something that it cannot read. */
+  unreadable(): void;
+  /** So many writes are durable. */
+  wrote(writes: number): void;
+}
+
+const NOBODY: Watch = { readBegins() {}, readEnds() {}, unreadable() {}, wrote() {} };
+
 export class Tables {
   readonly level: Level;
+  readonly #watch: Watch;
   readonly #sublevels: Readonly<Record<Kind, Sublevel>>;
 
-  constructor(level: Level) {
+  constructor(level: Level, watch: Watch = NOBODY) {
     this.level = level;
+    this.#watch = watch;
     const sublevels = KINDS.map((kind) => [kind, level.sublevel(kind, { valueEncoding: 'buffer' })] as const);
     this.#sublevels = Object.fromEntries(sublevels) as Record<Kind, Sublevel>;
   }
@@ -78,10 +98,11 @@ export class Tables {
         : { type: 'del', sublevel: this.#sublevels[op.kind], key: op.key },
     );
     await this.level.batch(bound, { sync: true });
+    this.#watch.wrote(bound.length);
   }
 
   get(kind: Kind, key: string, snapshot?: Snapshot): Promise<Buffer | undefined> {
-    return this.#sublevels[kind].get(key, snapshot === undefined ? {} : { snapshot });
+    return this.#watched(() => this.#sublevels[kind].get(key, snapshot === undefined ? {} : { snapshot }));
   }
 
   async *scan(kind: Kind, range: Partial<Range> = {}, how: ScanOptions = {}): AsyncGenerator<Entry> {
@@ -89,7 +110,7 @@ export class Tables {
     const iterator = this.#sublevels[kind].iterator({ highWaterMarkBytes: READ_AHEAD_BYTES, ...range, ...options });
     try {
       for (;;) {
-        const entries = await iterator.nextv(chunk);
+        const entries = await this.#watched(() => iterator.nextv(chunk));
         if (entries.length === 0) return;
         yield* entries;
       }
@@ -100,11 +121,12 @@ export class Tables {
 
   /** At most `limit` keys of the range. */
   keys(kind: Kind, range: Range, limit: number): Promise<string[]> {
-    return this.#sublevels[kind].keys({ ...range, limit }).all();
+    return this.#watched(() => this.#sublevels[kind].keys({ ...range, limit }).all());
   }
 
   async lastKey(kind: Kind, range: Range): Promise<string | undefined> {
-    const [key] = await this.#sublevels[kind].keys({ ...range, limit: 1, reverse: true }).all();
+    const options = { ...range, limit: 1, reverse: true };
+    const [key] = await this.#watched(() => this.#sublevels[kind].keys(options).all());
     return key;
   }
 
@@ -115,6 +137,18 @@ export class Tables {
       return await read(snapshot);
     } finally {
       await snapshot.close();
+    }
+  }
+
+  async #watched<T>(read: () => Promise<T>): Promise<T> {
+    this.#watch.readBegins();
+    try {
+      return await read();
+    } catch (error) {
+      if (isCorruption(error)) this.#watch.unreadable();
+      throw error;
+    } finally {
+      this.#watch.readEnds();
     }
   }
 }

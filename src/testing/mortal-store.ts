@@ -96,5 +96,7 @@ export class MortalStore implements TurnStore {
   remove: TurnStore['remove'] = (sessionId) => this.whileAlive(() => this.inner.remove(sessionId));
   quarantine: TurnStore['quarantine'] = (sessionId, reason) =>
     this.whileAlive(() => this.inner.quarantine(sessionId, reason));
+  damagedSessions: TurnStore['damagedSessions'] = (agent) => this.whileAlive(() => this.inner.damagedSessions(agent));
+  damageTold: TurnStore['damageTold'] = (sessionId) => this.whileAlive(() => this.inner.damageTold(sessionId));
   close: TurnStore['close'] = () => this.whileAlive(() => this.inner.close());
 }

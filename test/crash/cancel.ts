@@ -23,7 +23,7 @@ async function expectNeverBack(service: Service, processes: Processes, place: Pl
   const before = work(place);
   for (let start = 0; start < 2; start += 1) {
     const { recovered, accepted, rest } = endOf(await processes.run(place, SEND));
-    expect(recovered).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+    expect(recovered).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
     expect({ accepted, status: rest.status }).toEqual({ accepted: 'duplicate', status: 'cancelled' });
     const { session, markers } = await lookInto(service, place);
     expect(session.head).toMatchObject({ inProgress: false, phase: 'cancelled', ended: { kind: 'cancelled' } });

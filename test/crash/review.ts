@@ -88,7 +88,7 @@ async function stayParked(service: Service, processes: Processes, place: Place, 
   expectParked(before);
   const lines = seen();
   const { recovered, rest, accepted } = endOf(await processes.run(place, SEND));
-  expect(recovered).toEqual({ resumed: [], held: [], parked: [turnId], abandoned: [] });
+  expect(recovered).toEqual({ resumed: [], held: [], parked: [turnId], abandoned: [], damaged: [] });
   expect({ accepted, status: rest.status }).toEqual({ accepted: 'duplicate', status: 'parked' });
   const after = await lookInto(service, place);
   expectParked(after);

@@ -86,7 +86,7 @@ it('recover() leaves the turns of other agents alone', async () => {
   world.says({ hang: true });
   await world.boot({ agent: 'other' }).startTurn(hello);
   const engine = await world.reboot();
-  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
   expect(await engine.interrupted()).toEqual([]);
   expect(await world.head()).toMatchObject({ inProgress: true, agent: 'other' });
   await expect(engine.recover({ concurrency: 0 })).rejects.toThrow(/^concurrency/);

@@ -10,7 +10,7 @@ async function neverComesBack(world: World): Promise<void> {
   const asked = world.requests.length;
   const ran = world.runs.length;
   const engine = await world.reboot();
-  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
   await calm();
   expect([world.requests.length, world.runs.length]).toEqual([asked, ran]);
   expect(await world.head()).toMatchObject({ inProgress: false, ended: { kind: 'cancelled' }, phase: 'cancelled' });

@@ -12,7 +12,7 @@ it('recovery leaves a live turn alone, without an event (I7)', async () => {
   const engine = world.boot();
   const turn = await engine.startTurn(hello);
   await until(() => world.requests.length === 1, 'the model is asked');
-  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(await engine.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
   expect(world.events.filter(({ type }) => type.startsWith('interrupted'))).toEqual([]);
   answer.open('hi');
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'hi' });

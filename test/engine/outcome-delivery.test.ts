@@ -48,7 +48,7 @@ it('a crash before the delivery: it is delivered at the next start, and no turn 
   const told: TurnOutcome[] = [];
   const next = await world.reboot({ onOutcome: (outcome) => void told.push(outcome) });
   const report = await next.recover();
-  expect(report).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(report).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
   await delivered(told, 1);
   await clean(world);
   expect(world.requests).toHaveLength(1);

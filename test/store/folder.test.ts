@@ -6,8 +6,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -162,22 +162,20 @@ describe('a folder', () => {
 });
 
 describe('a damaged folder', () => {
-  it.each(['a log', 'tables'])('without CURRENT but with %s is never wiped', async (kind) => {
-    await filled();
-    // The second opening turns the log into a table.
-    if (kind === 'tables') await (await openLevelStore({ path })).close();
-    renameSync(join(path, 'CURRENT'), join(scratch, 'CURRENT'));
-    const before = readdirSync(path).sort();
-    await expect(openLevelStore({ path })).rejects.toMatchObject({
-      code: 'TURN_DAMAGED',
-      message: expect.stringContaining(path),
-    });
-    expect(readdirSync(path).sort()).toEqual(before);
-    renameSync(join(scratch, 'CURRENT'), join(path, 'CURRENT'));
-    const store = await openLevelStore({ path });
-    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
-    await store.close();
-  });
+  it.each(['a log', 'tables'])(
+    'case C29: without CURRENT but with %s is repaired on a copy, never wiped',
+    async (kind) => {
+      await filled();
+      // The second opening turns the log into a table.
+      if (kind === 'tables') await (await openLevelStore({ path })).close();
+      rmSync(join(path, 'CURRENT'));
+      const before = originalsIn(path);
+      const store = await openLevelStore({ path });
+      expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+      await store.close();
+      expect(originalsIn(join(path, 'damaged-1'))).toEqual(before);
+    },
+  );
 
   it('that holds nothing but what a crash during its making leaves is opened', async () => {
     mkdirSync(path, { recursive: true });
@@ -186,21 +184,60 @@ describe('a damaged folder', () => {
     expect(existsSync(join(path, 'CURRENT'))).toBe(true);
   });
 
-  it('whose manifest is gone says so and changes nothing', async () => {
+  it.each(['CURRENT', 'the manifest'])(
+    'case C29: of which %s is damaged is repaired, and nothing is lost',
+    async (what) => {
+      await filled();
+      const name =
+        what === 'CURRENT' ? what : (readdirSync(path).find((file) => file.startsWith('MANIFEST')) as string);
+      writeFileSync(join(path, name), 'junk');
+      for (let i = 0; i < 2; i += 1) {
+        const store = await openLevelStore({ path });
+        expect(textsOf(await store.messages('s'))).toEqual(['kept']);
+        await store.close();
+      }
+      expect(readFileSync(join(path, 'damaged-1', name), 'utf8')).toBe('junk');
+      expect(existsSync(join(path, 'damaged-2'))).toBe(false);
+    },
+  );
+
+  it.each([
+    ['all of its data is gone', (name: string) => !/^(LOG|LOCK|durable-turn\.run)/.test(name)],
+    ['nothing but the report of LevelDB is left', (name: string) => !/^(LOG|LOCK)/.test(name)],
+  ])('is refused and not taken for a new one where %s', async (_, isGone) => {
     await filled();
-    const manifest = readdirSync(path).find((name) => name.startsWith('MANIFEST')) as string;
-    const bytes = readFileSync(join(path, manifest));
-    rmSync(join(path, manifest));
+    for (const name of readdirSync(path).filter(isGone)) rmSync(join(path, name));
+    const left = readdirSync(path).sort();
+    for (let i = 0; i < 2; i += 1) {
+      await expect(openLevelStore({ path })).rejects.toMatchObject({
+        code: 'TURN_DAMAGED',
+        message: expect.stringMatching(/deep\/er\/db.*restore a backup/),
+      });
+    }
+    expect(readdirSync(path).sort()).toEqual(left);
+  });
+
+  it('is refused where nothing of its records can be read, and stays as it was', async () => {
+    await filled();
+    const log = readdirSync(path).find((name) => name.endsWith('.log')) as string;
+    writeFileSync(join(path, log), Buffer.alloc(statSync(join(path, log)).size));
+    const before = originalsIn(path);
     await expect(openLevelStore({ path })).rejects.toMatchObject({
       code: 'TURN_DAMAGED',
-      message: expect.stringMatching(/Copy the folder aside/),
+      message: expect.stringContaining('Nothing can be read any more'),
     });
-    writeFileSync(join(path, manifest), bytes);
-    const store = await openLevelStore({ path });
-    expect(textsOf(await store.messages('s'))).toEqual(['kept']);
-    await store.close();
+    expect(originalsIn(path)).toEqual(before);
   });
 });
+
+/** What LevelDB made, bytes and all. */
+const originalsIn = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => /^(CURRENT|MANIFEST|\d+\.)/.test(name))
+      .sort()
+      .map((name) => [name, readFileSync(join(folder, name), 'base64')]),
+  );
 
 describe('the format', () => {
   async function writeFormat(bytes: Buffer | null): Promise<void> {

@@ -62,7 +62,7 @@ it('a deleted session is gone after a restart as well, and recovery has nothing 
   await ended(world, 's');
   await engine.deleteSession('s');
   const next = await world.reboot();
-  expect(await next.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(await next.recover()).toEqual({ resumed: [], held: [], parked: [], abandoned: [], damaged: [] });
   expect(await next.session('s')).toBeUndefined();
 });
 

@@ -1,0 +1,169 @@
+/**
+ * Owns the form of LevelDB's tables: sorted entries in checksummed blocks, an index of the blocks, a footer.
+ * Must not know which tables are in use. Nothing that is read here is trusted before its checksum was verified.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { crc32c, masked, Reader } from './bytes.js';
+import { unsnappy } from './snappy.js';
+import type { Write } from './write-batch.js';
+
+const FOOTER = 48;
+const TRAILER = 5;
+const MAGIC = Buffer.from('57fb808b247547db', 'hex');
+/** Behind the key: the number of the write and what it did. */
+const MARK = 8;
+
+export interface Handle {
+  readonly offset: number;
+  readonly size: number;
+}
+
+export interface IndexedBlock extends Handle {
+  /** Not below any key of the block. */
+  readonly last: Buffer;
+}
+
+interface RawEntry {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
+export class TableFile {
+  readonly size: number;
+  readonly #file: number;
+
+  /** @throws What the file system throws, and for what is no file. */
+  constructor(path: string) {
+    this.#file = openSync(path, 'r');
+    const stat = fstatSync(this.#file);
+    if (!stat.isFile()) {
+      this.close();
+      throw new Error('is no file');
+    }
+    this.size = stat.size;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  read(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size - offset)));
+    const got = bytes.length === 0 ? 0 : readSync(this.#file, bytes, 0, bytes.length, offset);
+    return bytes.subarray(0, got);
+  }
+
+  /** @returns null for a block that is not as it was written. */
+  block(handle: Handle): Buffer | null {
+    if (handle.offset + handle.size + TRAILER > this.size) return null;
+    const bytes = this.read(handle.offset, handle.size + TRAILER);
+    return bytes.length === handle.size + TRAILER ? verified(bytes) : null;
+  }
+
+  /**
+   * The blocks in order, from footer and index.
+   * @param size What the manifest says: bytes behind that are not the table's.
+   * @returns null where footer or index is damaged.
+   */
+  index(size: number): readonly IndexedBlock[] | null {
+    const footer = size < FOOTER ? Buffer.alloc(0) : this.read(size - FOOTER, FOOTER);
+    if (footer.length < FOOTER || !footer.subarray(FOOTER - MAGIC.length).equals(MAGIC)) return null;
+    const reader = new Reader(footer);
+    const meta = handleFrom(reader);
+    const index = handleFrom(reader);
+    if (meta === null || index === null) return null;
+    // Also what nobody reads but LevelDB: the filter's place is in it.
+    const [metaBlock, indexBlock] = [this.block(meta), this.block(index)];
+    const entries = metaBlock === null || indexBlock === null ? null : entriesOf(indexBlock);
+    return entries === null ? null : indexedBlocks(entries);
+  }
+
+  /** Where its filters are; LevelDB believes them when they say that a key is not there. */
+  filters(size: number): readonly Handle[] {
+    const reader = new Reader(this.read(size - FOOTER, FOOTER));
+    const meta = handleFrom(reader);
+    const block = meta === null ? null : this.block(meta);
+    const entries = block === null ? null : entriesOf(block);
+    return (entries ?? []).flatMap(({ value }) => handleFrom(new Reader(value)) ?? []);
+  }
+
+  /** The writes of a block, sorted; null where it is damaged. */
+  writes(handle: Handle): readonly Write[] | null {
+    const block = this.block(handle);
+    const entries = block === null ? null : entriesOf(block);
+    return entries === null ? null : writesOf(entries);
+  }
+}
+
+function handleFrom(reader: Reader): Handle | null {
+  const offset = reader.varint();
+  const size = reader.varint();
+  return offset === null || size === null ? null : { offset, size };
+}
+
+function indexedBlocks(entries: readonly RawEntry[]): readonly IndexedBlock[] | null {
+  const blocks: IndexedBlock[] = [];
+  for (const { key, value } of entries) {
+    const handle = handleFrom(new Reader(value));
+    if (handle === null || key.length < MARK) return null;
+    blocks.push({ ...handle, last: key.subarray(0, -MARK) });
+  }
+  return blocks;
+}
+
+/** A block with its trailer: the kind of compression and the checksum over both. */
+function verified(bytes: Buffer): Buffer | null {
+  const end = bytes.length - TRAILER;
+  if (masked(crc32c(bytes, 0, end + 1)) !== bytes.readUInt32LE(end + 1)) return null;
+  const kind = bytes[end];
+  if (kind === 0) return bytes.subarray(0, end);
+  return kind === 1 ? unsnappy(bytes.subarray(0, end)) : null;
+}
+
+/** The entries of a block: each key is stored as what it shares with the one before and what it does not. */
+export function entriesOf(block: Buffer): readonly RawEntry[] | null {
+  if (block.length < 4) return null;
+  const restarts = block.readUInt32LE(block.length - 4);
+  const end = block.length - 4 * (restarts + 1);
+  if (end < 0) return null;
+  const reader = new Reader(block.subarray(0, end));
+  const entries: RawEntry[] = [];
+  let last: Buffer = Buffer.alloc(0);
+  while (!reader.done) {
+    const shared = reader.varint();
+    const rest = reader.varint();
+    const length = reader.varint();
+    if (shared === null || rest === null || length === null || shared > last.length) return null;
+    const own = reader.bytes(rest);
+    const value = reader.bytes(length);
+    if (own === null || value === null) return null;
+    last = shared === 0 ? own : Buffer.concat([last.subarray(0, shared), own]);
+    entries.push({ key: last, value });
+  }
+  return entries;
+}
+
+function writesOf(entries: readonly RawEntry[]): readonly Write[] | null {
+  const writes: Write[] = [];
+  for (const { key, value } of entries) {
+    const write = writeOf(key, value);
+    if (write === null) return null;
+    const before = writes.at(-1);
+    if (before !== undefined && compareWrites(before, write) >= 0) return null;
+    writes.push(write);
+  }
+  return writes;
+}
+
+function writeOf(key: Buffer, value: Buffer): Write | null {
+  if (key.length < MARK) return null;
+  // The lowest of the eight bytes says what was done, the seven above are the number.
+  const mark = key.length - MARK;
+  const type = key[mark];
+  const sequence = key.readUIntLE(mark + 1, 6) + (key[mark + 7] as number) * 2 ** 48;
+  if (!Number.isSafeInteger(sequence) || (type !== 0 && type !== 1)) return null;
+  return { key: key.subarray(0, mark), sequence, value: type === 1 ? value : null };
+}
+
+/** LevelDB's order: by key, the newest write of a key first. */
+export const compareWrites = (a: Write, b: Write): number => a.key.compare(b.key) || b.sequence - a.sequence;

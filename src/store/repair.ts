@@ -1,0 +1,142 @@
+/**
+ * Owns the repair of a folder: everything that is whole goes into a new database beside the damaged one, is scrubbed
+ * there, and takes its place; the originals stay. Must not know how files or records are read.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Level } from 'level';
+import { messageOf, TurnError } from '../core/errors.js';
+import type { DamagedSession } from '../core/ports.js';
+import type { Finding, FolderContent } from './folder-content.js';
+import { withFolderLock } from './guard.js';
+import { databaseFolder, inspect, readWhole } from './inspect.js';
+import { headKey, KINDS, sessionOfHead } from './keys.js';
+import { openedAlone, reserve } from './owner.js';
+import { type LostKeys, Salvage } from './salvage-files.js';
+import { type Suspicion, scrub } from './scrub.js';
+import { finishSwap, REPAIRED, swapIn } from './swap.js';
+import { BATCH_BYTES, BATCH_OPS, type Level as OpenLevel, Tables } from './tables.js';
+
+export interface RepairReport {
+  readonly folder: string;
+  /** What was damaged; none: nothing was done. */
+  readonly findings: readonly Finding[];
+  /** Where the damaged files are kept; null where nothing was done. */
+  readonly originals: string | null;
+  /** Records in the repaired database. */
+  readonly records: number;
+  /** What was acknowledged may be missing: writes of the log, or records of tables. */
+  readonly incomplete: boolean;
+  /** Sessions that are damaged, or may have gone back to an older state. */
+  readonly sessions: readonly DamagedSession[];
+}
+
+/**
+ * Repairs the database in a folder that nobody has open. Without damage it changes nothing.
+ * @param progress Gets the bytes read so far.
+ * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_DAMAGED where nothing is left to
+ * repair, TURN_STORE_FAILED, for example where there is no space for the new database: nothing was changed.
+ */
+export async function repairFolder(path: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+  const folder = databaseFolder(path);
+  const release = reserve(folder);
+  try {
+    return await openedAlone(folder, () => repairAlone(folder, progress));
+  } finally {
+    release();
+  }
+}
+
+/** The same where the folder is reserved for the caller. */
+export function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+  return withFolderLock(folder, async () => {
+    finishSwap(folder);
+    const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
+    if (findings.length === 0) {
+      return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
+    }
+    try {
+      const made = await rebuild(folder, content);
+      const report = { folder, findings, ...made };
+      return { ...report, originals: swapIn(folder, report) };
+    } catch (error) {
+      rmSync(join(folder, REPAIRED), { recursive: true, force: true });
+      throw repairError(folder, error);
+    }
+  });
+}
+
+function repairError(folder: string, error: unknown): TurnError {
+  if (error instanceof TurnError) return error;
+  return new TurnError(
+    'TURN_STORE_FAILED',
+    `The database in ${folder} is damaged, and its repair failed: ${messageOf((error as { cause?: unknown }).cause ?? error)}. ` +
+      'Nothing was changed. The repair needs as much space as the database: make room, or restore a backup.',
+    { cause: error },
+  );
+}
+
+async function rebuild(folder: string, content: FolderContent) {
+  const level = new Level<string, Buffer>(join(folder, REPAIRED), { errorIfExists: true });
+  rmSync(join(folder, REPAIRED), { recursive: true, force: true });
+  await level.open();
+  try {
+    const salvage = new Salvage(content);
+    const { records, heads } = await copyInto(level as unknown as OpenLevel, salvage);
+    if (records === 0) {
+      throw new TurnError(
+        'TURN_DAMAGED',
+        `Nothing can be read any more of the database in ${folder}. Nothing was changed: restore a backup, or choose another folder.`,
+      );
+    }
+    const tables = new Tables(level as unknown as OpenLevel);
+    await tables.open();
+    const cut = Math.max(salvage.lastSequence, content.lastSequence) < content.acknowledged;
+    const lostUpTo = Math.max(content.lostUpTo, cut ? content.acknowledged : 0);
+    const sessions = await scrub(tables, suspicion(heads, lostUpTo, salvage.lost));
+    return { records, incomplete: lostUpTo > 0 || salvage.lost.length > 0, sessions };
+  } finally {
+    await level.close();
+  }
+}
+
+const HEAD_PREFIX = '!head!';
+const OURS = KINDS.map((kind) => `!${kind}!`);
+
+/** Copies every record; of heads it remembers when they were written. */
+async function copyInto(level: OpenLevel, salvage: Salvage) {
+  const heads = new Map<string, number>();
+  const encoding = { type: 'put', keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
+  let ops: object[] = [];
+  let bytes = 0;
+  let records = 0;
+  const flush = async () => {
+    if (ops.length > 0) await level.batch(ops, { sync: true });
+    [ops, bytes] = [[], 0];
+  };
+  for (const { key, value, sequence } of salvage.entries()) {
+    const text = key.toString();
+    if (text.startsWith(HEAD_PREFIX)) {
+      const sessionId = sessionOfHead(text.slice(HEAD_PREFIX.length));
+      if (sessionId !== undefined) heads.set(sessionId, sequence);
+    }
+    if (OURS.some((prefix) => text.startsWith(prefix))) records += 1;
+    ops.push({ ...encoding, key, value });
+    bytes += key.length + value.length;
+    if (ops.length >= BATCH_OPS || bytes >= BATCH_BYTES) await flush();
+  }
+  await flush();
+  return { records, heads };
+}
+
+/** A head that was written behind everything that is lost, and lies where nothing is lost, is the newest one. */
+function suspicion(heads: ReadonlyMap<string, number>, lostUpTo: number, lost: readonly LostKeys[]): Suspicion {
+  return (sessionId) => {
+    const key = Buffer.from(`${HEAD_PREFIX}${headKey(sessionId)}`);
+    const mayBeOld =
+      (heads.get(sessionId) ?? 0) <= lostUpTo ||
+      lost.some((keys) => keys === null || (key.compare(keys.from) >= 0 && key.compare(keys.to) <= 0));
+    if (!mayBeOld) return undefined;
+    return `A part of the database was lost: session ${JSON.stringify(sessionId)} may have gone back to an older state.`;
+  };
+}

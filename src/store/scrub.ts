@@ -1,0 +1,123 @@
+/**
+ * Owns making the records of a repaired database agree with each other again: sessions without a readable head go into
+ * quarantine, markers follow the heads, turns that may have gone back to an older state lose their checkpoint.
+ * Must not know files. Whatever it finds is noted in the database, until somebody was told.
+ */
+import { TurnError } from '../core/errors.js';
+import type { DamagedSession } from '../core/ports.js';
+import type { Head } from '../core/records.js';
+import { damageOp } from './damage.js';
+import type { Kind } from './keys.js';
+import * as keys from './keys.js';
+import { moveOps, nextQuarantine, quarantineOps } from './quarantine.js';
+import { readArchive, readSession } from './reads.js';
+import { decodeRecord } from './records.js';
+import { isBeingRemoved } from './removal.js';
+import { decodeHead, markerOf, markerOp } from './sessions.js';
+import type { Op, Tables } from './tables.js';
+
+/** Why the head of a session cannot be trusted to be its newest; undefined where it can. */
+export type Suspicion = (sessionId: string) => string | undefined;
+
+/** What is found without a head, and means something all the same. Messages and calls do not. */
+const CLAIMS: readonly (readonly [Kind, (key: string) => string | undefined])[] = [
+  ['inbox', keys.sessionOfInbox],
+  ['marker', keys.sessionOfMarker],
+  ['turn', keys.sessionOfHead],
+];
+
+/** Before anybody else uses the database. Costs every record of it. */
+export async function scrub(tables: Tables, suspicion: Suspicion): Promise<readonly DamagedSession[]> {
+  const found: DamagedSession[] = [];
+  for await (const [key, bytes] of tables.scan('head')) {
+    const sessionId = keys.sessionOfHead(key);
+    if (sessionId === undefined) continue;
+    const damage = await scrubSession(tables, sessionId, bytes, suspicion);
+    if (damage !== undefined) found.push(damage);
+  }
+  for (const [kind, sessionOf] of CLAIMS) {
+    for await (const [key] of tables.scan(kind)) {
+      const sessionId = sessionOf(key);
+      if (sessionId === undefined || (await tables.get('head', keys.headKey(sessionId))) !== undefined) continue;
+      // A session that is being removed has lost its head for a good reason.
+      if (await isBeingRemoved(tables, sessionId)) continue;
+      const damage = {
+        sessionId,
+        agent: null,
+        turnId: '',
+        reason: `Session ${JSON.stringify(sessionId)} has lost its head.`,
+      };
+      // Another record of the session may have led here before.
+      if (found.some((other) => other.sessionId === sessionId)) continue;
+      await tables.write([...(await quarantineOps(tables, sessionId, damage.reason)), damageOp(damage)]);
+      found.push(damage);
+    }
+  }
+  return found;
+}
+
+async function scrubSession(
+  tables: Tables,
+  sessionId: string,
+  bytes: Buffer,
+  suspicion: Suspicion,
+): Promise<DamagedSession | undefined> {
+  const head = readable(() => decodeHead(sessionId, bytes));
+  if (typeof head === 'string') {
+    const damage = { sessionId, agent: null, turnId: '', reason: head };
+    await tables.write([...(await quarantineOps(tables, sessionId, head)), damageOp(damage)]);
+    return damage;
+  }
+  const ops: Op[] = await markerRepair(tables, head);
+  const suspect = head.inProgress ? suspicion(sessionId) : undefined;
+  if (suspect !== undefined) ops.push(...(await withoutCheckpoint(tables, sessionId, suspect)));
+  const reason = suspect ?? (await damageOf(tables, sessionId));
+  const damage = reason === undefined ? undefined : { sessionId, agent: head.agent, turnId: head.turnId ?? '', reason };
+  if (damage !== undefined) ops.push(damageOp(damage));
+  if (ops.length > 0) await tables.write(ops);
+  return damage;
+}
+
+/** The value, or what is wrong with it. */
+function readable<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TurnError) return error.message;
+    throw error;
+  }
+}
+
+async function damageOf(tables: Tables, sessionId: string): Promise<string | undefined> {
+  try {
+    await readSession(tables, sessionId);
+    await readArchive(tables, sessionId);
+    return undefined;
+  } catch (error) {
+    if (error instanceof TurnError && error.code === 'TURN_DAMAGED') return error.message;
+    throw error;
+  }
+}
+
+/** I2: what has to change so that the marker is what the head asks for. */
+async function markerRepair(tables: Tables, head: Head): Promise<Op[]> {
+  const savedAt = head.lastProgressAt ?? head.startedAt ?? 0;
+  const key = keys.markerKey(head.sessionId);
+  const bytes = await tables.get('marker', key);
+  const asked = markerOf(head, savedAt);
+  if (bytes === undefined) return asked === null ? [] : [markerOp(head, savedAt)];
+  const record = decodeRecord('marker', key, bytes);
+  const turnId = record.ok ? (record.value as { readonly turnId?: unknown }).turnId : undefined;
+  return asked !== null && asked.turnId === turnId ? [] : [markerOp(head, savedAt)];
+}
+
+/**
+ * I5: the head does not know what its turn did last, so nothing may go on by itself. Without a checkpoint recovery
+ * abandons the turn, with an event, and its calls in doubt are listed for a person.
+ */
+async function withoutCheckpoint(tables: Tables, sessionId: string, reason: string): Promise<readonly Op[]> {
+  const key = keys.turnKey(sessionId);
+  const bytes = await tables.get('turn', key);
+  if (bytes === undefined) return [];
+  return moveOps(sessionId, await nextQuarantine(tables, sessionId), reason, [['turn', key, bytes]]);
+}

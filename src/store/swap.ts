@@ -1,0 +1,91 @@
+/**
+ * Owns putting a repaired database in the place of the damaged one, whose files are all kept beside it.
+ * Must not know how it was repaired. A crash anywhere is made up for by the next look at the folder: the plan is on
+ * disk before the first file moves, and every move that was made is recognised.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isLevelFile } from './folder-content.js';
+import { RUN_FILE } from './run-file.js';
+
+/** The repaired database while it is made, and until its files are in place. */
+export const REPAIRED = 'repaired.tmp';
+const PLAN = 'repair.json';
+const KEPT = /^damaged-(\d+)$/;
+
+interface Plan {
+  /** The folder in the folder that gets the originals. */
+  readonly kept: string;
+  readonly originals: readonly string[];
+}
+
+/** LevelDB's own reports go with the files they are about; its LOCK stays, it is held. */
+const isOriginal = (name: string): boolean => isLevelFile(name) || /^LOG(\.old)?$/.test(name) || name === RUN_FILE;
+const isProduct = (name: string): boolean => name !== 'LOCK' && !/^LOG(\.old)?$/.test(name);
+
+/** Only under the lock of the folder. @returns Where the originals are. */
+export function swapIn(folder: string, report: object): string {
+  const names = readdirSync(folder);
+  const nth = Math.max(0, ...names.map((name) => Number(KEPT.exec(name)?.[1] ?? 0))) + 1;
+  const plan: Plan = { kept: `damaged-${nth}`, originals: names.filter(isOriginal) };
+  mkdirSync(join(folder, plan.kept));
+  writeFileSync(join(folder, plan.kept, 'report.json'), `${JSON.stringify(report, null, 2)}\n`, { flush: true });
+  writeDurably(folder, PLAN, JSON.stringify(plan));
+  carryOut(folder, plan);
+  return join(folder, plan.kept);
+}
+
+/** Whether a crash left a swap half done: nothing else may look at the folder before it is finished. */
+export const isSwapPending = (folder: string): boolean => existsSync(join(folder, PLAN));
+
+/** Only under the lock of the folder. */
+export function finishSwap(folder: string): void {
+  if (!isSwapPending(folder)) return;
+  carryOut(folder, JSON.parse(readFileSync(join(folder, PLAN), 'utf8')) as Plan);
+}
+
+function carryOut(folder: string, { kept, originals }: Plan): void {
+  for (const name of originals) {
+    const target = join(folder, kept, name);
+    // What is there under the name then is a file of the repaired database.
+    if (!existsSync(target) && existsSync(join(folder, name))) renameSync(join(folder, name), target);
+  }
+  const repaired = join(folder, REPAIRED);
+  for (const name of existsSync(repaired) ? readdirSync(repaired).filter(isProduct) : []) {
+    renameSync(join(repaired, name), join(folder, name));
+  }
+  syncFolder(join(folder, kept));
+  syncFolder(folder);
+  rmSync(join(folder, PLAN));
+  rmSync(repaired, { recursive: true, force: true });
+  syncFolder(folder);
+}
+
+function writeDurably(folder: string, name: string, text: string): void {
+  const draft = join(folder, `${name}.tmp`);
+  writeFileSync(draft, text, { flush: true });
+  renameSync(draft, join(folder, name));
+  syncFolder(folder);
+}
+
+/** Makes renames durable; Windows cannot sync folders and does not need to. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const file = openSync(folder, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Owns verifying the tables of a folder: every checksum that LevelDB wrote and does not look at again.
+ * Must not know records beyond the kinds a start-up scans.
+ */
+import { join } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { messageOf } from '../core/errors.js';
+import type { Finding, FolderContent, Table } from './folder-content.js';
+import type { Kind } from './keys.js';
+import { type IndexedBlock, TableFile } from './leveldb/table-file.js';
+
+/** Up to here all tables are verified at every opening: it takes some 12 ms. Above, what a start-up scans is. */
+const VERIFY_BYTES = 8 << 20;
+
+/** What is scanned before anybody asks for a session: damage there could hide an interrupted turn or waiting input. */
+const SCANNED: readonly Kind[] = ['garbage', 'inbox', 'marker', 'meta', 'review'];
+
+/** A part of the keys of the whole database, `to` excluded. */
+interface Span {
+  readonly from: Buffer;
+  readonly to: Buffer;
+}
+
+const SPANS: readonly Span[] = SCANNED.map((kind) => ({
+  from: Buffer.from(`!${kind}!`),
+  to: Buffer.from(`!${kind}"`),
+}));
+
+/** How much is verified: everything, or what a start-up cannot do without. */
+export type Extent = 'everything' | 'start';
+
+export interface TableReport {
+  readonly findings: readonly Finding[];
+  readonly bytes: number;
+}
+
+/** Lets others run between two tables. `progress` gets the bytes that are verified so far. */
+export async function checkTables(
+  { folder, tables }: FolderContent,
+  extent: Extent,
+  progress: (bytes: number) => void = () => {},
+): Promise<TableReport> {
+  const findings: Finding[] = [];
+  const known = tables.filter((table): table is Table => 'number' in table);
+  const all = extent === 'everything' || known.reduce((sum, { size }) => sum + size, 0) <= VERIFY_BYTES;
+  let bytes = 0;
+  for (const table of known) {
+    const spans = all ? null : SPANS.filter((span) => overlaps(table.smallest, table.largest, span));
+    const report = checkTable(join(folder, table.file), table, spans);
+    if (report.what !== null) findings.push({ file: table.file, what: report.what });
+    bytes += report.bytes;
+    if (report.bytes > 0) await breathe();
+    progress(bytes);
+  }
+  return { findings, bytes };
+}
+
+/** @param spans The parts to verify; null for the whole table. */
+function checkTable(path: string, table: Table, spans: readonly Span[] | null) {
+  let file: TableFile;
+  try {
+    file = new TableFile(path);
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return { what: missing ? 'is missing' : `cannot be read (${messageOf(error)})`, bytes: 0 };
+  }
+  try {
+    // LevelDB takes the size from the manifest; bytes behind it do no harm.
+    if (file.size < table.size) return { what: `has ${file.size} bytes instead of ${table.size}`, bytes: 0 };
+    return spans?.length === 0 ? { what: null, bytes: 0 } : checkBlocks(file, table, spans);
+  } catch (error) {
+    return { what: `cannot be read (${messageOf(error)})`, bytes: 0 };
+  } finally {
+    file.close();
+  }
+}
+
+function checkBlocks(file: TableFile, table: Table, spans: readonly Span[] | null) {
+  const index = file.index(table.size);
+  if (index === null) return { what: 'has a damaged index', bytes: 0 };
+  let bytes = 0;
+  for (const filter of file.filters(table.size)) {
+    if (file.block(filter) === null) return { what: `has a damaged filter at byte ${filter.offset}`, bytes };
+    bytes += filter.size;
+  }
+  for (const block of spans === null ? index : within(index, table.smallest, spans)) {
+    if (file.writes(block) === null) return { what: `has a damaged block at byte ${block.offset}`, bytes };
+    bytes += block.size;
+  }
+  return { what: null, bytes };
+}
+
+function within(index: readonly IndexedBlock[], smallest: Buffer, spans: readonly Span[]): readonly IndexedBlock[] {
+  return index.filter((block, nth) => {
+    const first = index[nth - 1]?.last ?? smallest;
+    return spans.some((span) => overlaps(first, block.last, span));
+  });
+}
+
+const overlaps = (first: Buffer, last: Buffer, { from, to }: Span): boolean =>
+  first.compare(to) < 0 && last.compare(from) >= 0;
