@@ -115,7 +115,7 @@ function tellRepair({ folder, findings, originals, incomplete, sessions }: Repai
     `The database in ${folder} was damaged (${what}) and has been repaired on a copy. The damaged files are in ` +
       `${originals}, with a report. ${incomplete ? 'A part of what was stored is lost. ' : 'Nothing is lost. '}` +
       `${sessions.length} sessions are damaged; recover() tells them.`,
-    { type: 'DurableTurnWarning', code: 'TURN_STORE_REPAIRED' },
+    'DurableTurnWarning',
   );
 }
 
