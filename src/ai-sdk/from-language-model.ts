@@ -2,31 +2,11 @@
  * Owns the model port over a language model of the AI SDK: one request, one stream, one answer or a typed error.
  * Must not retry (the turn does) and must not import the SDK.
  */
-import type { Message, ProviderOptions } from '../core/messages.js';
 import type { Model, ModelAnswer, ModelCall, ModelRequest } from '../core/model.js';
 import { AnswerStream } from './answer-stream.js';
+import { callOptions, type LanguageModelOptions, warningsOf } from './call-options.js';
 import { modelErrorOf } from './model-failure.js';
-import { toPrompt } from './prompt.js';
-import { breakpointAt, saying } from './request-messages.js';
 import type { AnyLanguageModel, Fields, SpecificationVersion } from './specification.js';
-
-export interface LanguageModelOptions {
-  /** Size of the model's context, in tokens: lets the engine make the list shorter in time. Default: not known. */
-  readonly contextTokens?: number;
-  /** Options of every call, by provider; those of a call come on top, key by key. */
-  readonly providerOptions?: ProviderOptions;
-  /**
-   * Options of the last message of every request, and of no other: the moving cache breakpoint, for example
-   * `{ anthropic: { cacheControl: { type: 'ephemeral' } } }`. Never stored. The same keys are taken out of the messages
-   * of the request, since breakpoints that pile up hide the newest; instructions and tools keep theirs.
-   */
-  readonly cacheBreakpoint?: ProviderOptions;
-  /**
-   * Tools the provider defines, by the name the model calls, as its package makes them:
-   * `{ web_search: anthropic.tools.webSearch_20250305() }`. Those it runs itself leave nothing to do here.
-   */
-  readonly providerTools?: { readonly [name: string]: object };
-}
 
 const VERSIONS: ReadonlySet<unknown> = new Set<SpecificationVersion>(['v2', 'v3', 'v4']);
 
@@ -70,13 +50,7 @@ async function answerOf(
   call: ModelCall,
 ): Promise<ModelAnswer> {
   const answer = new AnswerStream((delta) => call.emit(delta));
-  if (request.settings.reasoning !== undefined && model.specificationVersion !== 'v4') {
-    answer.warn({
-      type: 'unsupported',
-      feature: 'settings.reasoning',
-      details: 'before specification v4 it is one of the providerOptions',
-    });
-  }
+  answer.warn(...warningsOf(model, request));
   const { stream } = await model.doStream(options);
   const reader = stream.getReader();
   // A provider that does not look at its signal is left, and what it sends then is read by nobody.
@@ -91,61 +65,4 @@ async function answerOf(
     call.signal.removeEventListener('abort', leave);
     leave();
   }
-}
-
-function callOptions(
-  { specificationVersion: version }: AnyLanguageModel,
-  options: LanguageModelOptions,
-  request: ModelRequest,
-  { signal }: ModelCall,
-): Fields {
-  const { settings, toolChoice } = request;
-  const { maxOutputTokens, temperature, stopSequences, reasoning, responseSchema, headers } = settings;
-  const providerOptions = merged(options.providerOptions, request.providerOptions);
-  return {
-    prompt: promptOf(request, version, options.cacheBreakpoint),
-    ...toolsOf(request, options.providerTools ?? {}, version),
-    toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
-    abortSignal: signal,
-    // Only a raw chunk tells what V2 keeps to itself: why the answer ended.
-    ...(version === 'v2' ? { includeRawChunks: true } : {}),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stopSequences === undefined ? {} : { stopSequences: [...stopSequences] }),
-    ...(reasoning === undefined || version !== 'v4' ? {} : { reasoning }),
-    ...(responseSchema === undefined ? {} : { responseFormat: { type: 'json', schema: responseSchema } }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-  };
-}
-
-function promptOf(
-  { instructions, messages }: ModelRequest,
-  version: SpecificationVersion,
-  breakpoint: ProviderOptions | undefined,
-): readonly object[] {
-  const list: readonly Message[] = breakpoint === undefined ? messages : breakpointAt(messages, breakpoint);
-  return [...toPrompt(instructions, version, 'instructions'), ...toPrompt(saying(list), version)];
-}
-
-/** Tools stay in the request whatever the choice is: a history with calls and no tools is refused by providers. */
-function toolsOf(
-  { tools }: ModelRequest,
-  providerTools: NonNullable<LanguageModelOptions['providerTools']>,
-  version: SpecificationVersion,
-): Fields {
-  const type = version === 'v2' ? 'provider-defined' : 'provider';
-  const all = [
-    ...tools.filter((tool) => providerTools[tool.name] === undefined).map((tool) => ({ type: 'function', ...tool })),
-    ...Object.entries(providerTools as { readonly [name: string]: Fields }).map(([name, { id, args = {} }]) => {
-      return { type, id, name, args };
-    }),
-  ];
-  return all.length === 0 ? {} : { tools: all };
-}
-
-function merged(usual: ProviderOptions | undefined, own: ProviderOptions | undefined): ProviderOptions | undefined {
-  if (usual === undefined || own === undefined) return own ?? usual;
-  const names = [...new Set([...Object.keys(usual), ...Object.keys(own)])];
-  return Object.fromEntries(names.map((name) => [name, { ...usual[name], ...own[name] }]));
 }

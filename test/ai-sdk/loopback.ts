@@ -20,6 +20,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly frames?: readonly Frame[] | AsyncIterable<Frame>;
+  /** Not even headers come. */
+  readonly silent?: true;
 }
 
 export class Loopback {
@@ -72,7 +74,12 @@ export class Loopback {
   }
 }
 
-async function reply(response: ServerResponse, { status = 200, headers, body, frames }: Reply, gone: Promise<void>) {
+async function reply(
+  response: ServerResponse,
+  { status = 200, headers, body, frames, silent }: Reply,
+  gone: Promise<void>,
+) {
+  if (silent === true) return gone;
   if (frames === undefined) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
