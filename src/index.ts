@@ -74,7 +74,16 @@ export type {
   ToolChoice,
   ToolSpec,
 } from './core/model.js';
-export type { Clock, Commit, Ids, Lease, SessionRecords, TranscriptWrite, TurnStore } from './core/ports.js';
+export type {
+  BackupProgress,
+  Clock,
+  Commit,
+  Ids,
+  Lease,
+  SessionRecords,
+  TranscriptWrite,
+  TurnStore,
+} from './core/ports.js';
 export type {
   ApprovalRecord,
   CallRecord,

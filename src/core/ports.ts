@@ -72,6 +72,13 @@ export interface DamagedSession {
   readonly reason: string;
 }
 
+/** How much of a backup is written. */
+export interface BackupProgress {
+  readonly records: number;
+  /** Of keys and values, before compression. */
+  readonly bytes: number;
+}
+
 /**
  * Durable storage of turns. Every method may throw
  * `TURN_STORE_FAILED` (worth another try), `TURN_STORE_CLOSED`; reads throw `TURN_DAMAGED` with what is damaged.
@@ -129,6 +136,14 @@ export interface TurnStore {
   damagedSessions(agent: string): Promise<readonly DamagedSession[]>;
   /** It was told: `damagedSessions` gives it no more. */
   damageTold(sessionId: string): Promise<void>;
+
+  /**
+   * Copies everything, of all agents and of one moment, into a new folder that can be opened in place of this store.
+   * A store that has tools of its own for that, as a database server has, leaves it out.
+   * @param tell Called now and then.
+   * @throws {TypeError} the folder is not empty.
+   */
+  backup?(folder: string, tell: (progress: BackupProgress) => void): Promise<BackupProgress>;
 
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
-import type { TurnStore } from '../core/ports.js';
+import type { BackupProgress, TurnStore } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { checkOptions, checkRecover } from './check-options.js';
@@ -226,6 +226,10 @@ class Engine implements TurnEngine {
 
   importSession(sessionId: string, messages: readonly Message[]): Promise<void> {
     return this.housekeeping.importSession(sessionId, messages);
+  }
+
+  backup(folder: string, options?: { onProgress?(progress: BackupProgress): void }): Promise<BackupProgress> {
+    return this.housekeeping.backup(folder, options);
   }
 
   close({ graceMs = CLOSE_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {

@@ -6,8 +6,10 @@ import { TurnError } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import { checkMessages } from '../core/message-check.js';
 import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '../core/messages.js';
+import type { BackupProgress } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { repairTranscript } from '../core/transcript.js';
+import { checkFields } from './check-options.js';
 import { HeadWriter, newHead } from './head-writer.js';
 import type { Roster } from './roster.js';
 
@@ -91,6 +93,17 @@ export class Housekeeping {
       await writer.write(writer.next(patch, { transcript }, null));
       this.roster.feeds.renew(sessionId);
     });
+  }
+
+  /** Everything in the store, whosever it is. */
+  async backup(folder: string, options: { onProgress?(progress: BackupProgress): void } = {}): Promise<BackupProgress> {
+    checkFields(options, { onProgress: true }, (name) => name);
+    if (typeof folder !== 'string' || folder === '') throw new TypeError('folder must be the path of a new folder.');
+    const { store } = this.roster;
+    if (store.backup === undefined) {
+      throw new TypeError(`a store of kind "${store.kind}" makes no backups; use the tools of its database.`);
+    }
+    return store.backup(folder, (progress) => options.onProgress?.(progress));
   }
 
   async withdraw(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'> {

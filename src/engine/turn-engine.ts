@@ -7,6 +7,7 @@ import type { ToolDescription } from '../core/describe-tools.js';
 import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
 import type { Json } from '../core/json.js';
 import type { Message, StoredMessage, ToolOutput, Usage } from '../core/messages.js';
+import type { BackupProgress } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import type { ApprovalDecision } from './approvals.js';
 import type { FollowOptions } from './follow.js';
@@ -119,6 +120,15 @@ export interface TurnEngine<X = Json> {
   exportSession(sessionId: string): AsyncIterable<string>;
   /** Makes a new session from a history; whatever its calls lack is repaired. @throws {TurnError} TURN_BUSY. */
   importSession(sessionId: string, messages: readonly Message[]): Promise<void>;
+  /**
+   * Copies everything in the store, of all agents and of one moment, while turns run. To restore, open the copy.
+   * Before it is whole and was read back, there is nothing under that name; what a crash leaves is called
+   * `<folder>.unfinished-…` and may be deleted.
+   * @param folder A new one, or an empty one.
+   * @throws {TypeError} the folder is not empty, or the store makes no backups. @throws {TurnError} TURN_STORE_FAILED,
+   * TURN_DAMAGED.
+   */
+  backup(folder: string, options?: { onProgress?(progress: BackupProgress): void }): Promise<BackupProgress>;
   /**
    * Hands over: refuses new input, lets tools settle up to `graceMs` (default 5,000), checkpoints, keeps the markers.
    * Spends no attempt. The store stays open.

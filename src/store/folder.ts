@@ -69,16 +69,11 @@ class FolderBacking implements Backing {
     const folder = this.#folder;
     const createIfMissing = this.#mayCreate();
     const lastSequence = createIfMissing ? 0 : await intactSequence(folder);
-    const level = new Level<string, Buffer>(folder, { createIfMissing });
-    try {
-      await level.open();
-    } catch (error) {
-      throw openingError(folder, error);
-    }
+    const level = await openDatabase(folder, createIfMissing);
     // Only its owner writes there.
     this.#run = new RunFile(folder, lastSequence);
     forgetOpenings(folder);
-    return level as unknown as OpenLevel;
+    return level;
   }
 
   /** LevelDB takes a folder without CURRENT for a new one and deletes what is in it. */
@@ -120,10 +115,22 @@ function tellRepair({ folder, findings, originals, incomplete, sessions }: Repai
 }
 
 /**
- * What a refusal of LevelDB means for whoever asked for the folder.
- * @param opened Where LevelDB looked, if elsewhere: its words name files there.
+ * Opens what is in a folder, whosever it is and whatever it is worth.
+ * @param shown What the folder is called in errors, where it stands for another one.
+ * @throws {TurnError} TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FAILED
  */
-export function openingError(folder: string, error: unknown, opened = folder): TurnError {
+export async function openDatabase(folder: string, createIfMissing: boolean, shown = folder): Promise<OpenLevel> {
+  const level = new Level<string, Buffer>(folder, { createIfMissing });
+  try {
+    await level.open();
+  } catch (error) {
+    throw openingError(shown, error, folder);
+  }
+  return level as unknown as OpenLevel;
+}
+
+/** @param opened Where LevelDB looked: its words name files there. */
+function openingError(folder: string, error: unknown, opened: string): TurnError {
   const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
   if (cause?.code === 'LEVEL_LOCKED') return lockedError(folder, 'another process has it open', error);
   const reason = messageOf(cause ?? error).replaceAll(opened, folder);

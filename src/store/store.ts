@@ -5,7 +5,7 @@
 import { messageOf } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import type { StoredMessage } from '../core/messages.js';
-import type { Commit, DamagedSession, Lease, SessionRecords, TurnStore } from '../core/ports.js';
+import type { BackupProgress, Commit, DamagedSession, Lease, SessionRecords, TurnStore } from '../core/ports.js';
 import type {
   CallRecord,
   Head,
@@ -15,10 +15,11 @@ import type {
   ReviewRecord,
   SeenRecord,
 } from '../core/records.js';
+import { backUp } from './backup.js';
 import { encodeCommit } from './commit.js';
 import { CommitJob } from './commit-job.js';
 import { damaged } from './damage.js';
-import { type Backing, closedError, Database } from './database.js';
+import { type Backing, closedError, Database, storeError } from './database.js';
 import { SweepJob } from './epochs.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
@@ -147,6 +148,18 @@ export class LevelTurnStore implements TurnStore {
   async damageTold(sessionId: string): Promise<void> {
     this.#checkOpen();
     await this.#queue.submit(new DamageToldJob(sessionId));
+  }
+
+  /** Not tried again on another handle, as a read would be: what was copied came from one moment of this one. */
+  async backup(folder: string, tell: (progress: BackupProgress) => void): Promise<BackupProgress> {
+    this.#checkOpen();
+    const tables = await this.#database.ready();
+    try {
+      return await backUp(tables, folder, tell);
+    } catch (error) {
+      if (this.#closing !== null) throw closedError();
+      throw storeError(error);
+    }
   }
 
   /** Waits for commits that were accepted before. */

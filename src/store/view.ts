@@ -8,12 +8,11 @@ import { constants } from 'node:fs';
 import { access, copyFile, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
-import { openingError } from './folder.js';
+import { openDatabase } from './folder.js';
 import { checkFormat } from './format.js';
 import { lockedError, lockIsOurs, reserve } from './owner.js';
-import { type Level as OpenLevel, Tables } from './tables.js';
+import { type Level, Tables } from './tables.js';
 
 /** A folder that no service can open until `release`. */
 export interface Held {
@@ -97,13 +96,7 @@ async function takeLock(folder: string, beside: string): Promise<{ close(): Prom
   }
   await mkdir(beside);
   await symlink(file, join(beside, 'LOCK'));
-  const level = new Level(beside);
-  try {
-    await level.open();
-  } catch (error) {
-    throw openingError(folder, error);
-  }
-  return level;
+  return openDatabase(beside, true, folder);
 }
 
 /**
@@ -112,7 +105,7 @@ async function takeLock(folder: string, beside: string): Promise<{ close(): Prom
  */
 export async function viewFolder(path: string): Promise<View> {
   const held = await holdFolder(path);
-  let level: OpenLevel | undefined;
+  let level: Level | undefined;
   const close = async (): Promise<void> => {
     await level?.close();
     await held.release();
@@ -120,7 +113,7 @@ export async function viewFolder(path: string): Promise<View> {
   try {
     const copy = join(held.scratch, 'database');
     await copyDatabase(held, copy);
-    level = await openCopy(held.folder, copy);
+    level = await openDatabase(copy, false, held.folder);
     const tables = new Tables(level);
     await tables.open();
     await checkFormat(tables);
@@ -139,14 +132,4 @@ async function copyDatabase({ folder, locked }: Held, copy: string): Promise<voi
     // A damaged folder may hold another folder under the name of a file.
     else await copyFile(from, to).catch(() => cp(from, to, { recursive: true }));
   }
-}
-
-async function openCopy(folder: string, copy: string): Promise<OpenLevel> {
-  const level = new Level<string, Buffer>(copy, { createIfMissing: false });
-  try {
-    await level.open();
-  } catch (error) {
-    throw openingError(folder, error, copy);
-  }
-  return level as unknown as OpenLevel;
 }

@@ -72,5 +72,23 @@ async function retried(commit: () => Promise<void>): Promise<void> {
   }
 }
 
-const MODES = { open, contend, write };
+/** Says how far it is, so that it can be killed there. */
+async function backup(): Promise<void> {
+  const store = await openLevelStore({ path });
+  await store.commit(
+    rewritten(
+      undefined,
+      's',
+      Array.from({ length: 3_000 }, (_, i) => `${i}`),
+    ),
+  );
+  process.stdout.write('written\n');
+  // Waits for the kill: nobody can know when it comes.
+  await store.backup?.(from, ({ records }) => {
+    process.stdout.write(`${records}\n`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
+  });
+}
+
+const MODES = { backup, open, contend, write };
 await MODES[mode as keyof typeof MODES]();
