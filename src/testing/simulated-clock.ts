@@ -7,6 +7,8 @@ import type { Clock } from '../core/ports.js';
 export interface SimulatedClock extends Clock {
   /** Moves the time on, firing timers in their order; work they start is let run in between. */
   advance(ms: number): Promise<void>;
+  /** The moment of the next timer, ms since the epoch; undefined where none is armed. */
+  readonly nextAt: number | undefined;
 }
 
 interface Timer {
@@ -37,6 +39,9 @@ export function simulatedClock(startAt = 1_000_000_000_000): SimulatedClock {
   };
   return {
     now: () => now,
+    get nextAt() {
+      return nextUntil(Number.POSITIVE_INFINITY)?.at;
+    },
     after(ms, fire) {
       order += 1;
       const timer = { at: now + Math.max(0, ms), order, fire };

@@ -1,0 +1,164 @@
+/**
+ * Owns which schedules a matrix runs: every point of a run without a crash, every point behind each of those, and
+ * random ones; and what they are compared with.
+ * Must not know how a schedule runs, nor how its effects are judged.
+ */
+import type { OutcomeStatus } from '../core/records.js';
+import { type CrashReport, expectedOf, Tally } from './crash-report.js';
+import { type Agent, type CrashRun, runSchedule } from './crash-run.js';
+import { type CrashPoint, type CrashSchedule, drawSchedule, readSchedule, scheduleText } from './crash-schedule.js';
+import { RealWork } from './crash-time.js';
+import { EffectLedger, type Ledger } from './ledger.js';
+import { randomFrom } from './random.js';
+
+export interface CrashMatrixOptions extends Pick<Agent, 'createEngine' | 'model'> {
+  /**
+   * Makes an engine of yours out of the store, clock and model of one process; called for every process. What tools do
+   * goes to receivers outside, as your tests have them: those survive.
+   */
+  createEngine: Agent['createEngine'];
+  /** A model for one process: it goes on where the messages say it was, as `scriptedModel` with a list does. */
+  model: Agent['model'];
+  /**
+   * What your service does when it starts and what its callers do then: `recover()`, and the message once more with the
+   * same `messageId`. Runs in every process; gives the outcome or rest of the turn.
+   */
+  scenario: Agent['scenario'];
+  /** Made by `ledger()`; tools or receivers record their effects in it. */
+  readonly ledger: Ledger;
+  readonly expect?: {
+    /** The status of every schedule; those that wait for a person are told as parked instead. Default: not compared. */
+    readonly outcome?: OutcomeStatus;
+    /** How often each call of a tool takes effect. Default: as often as in the run without a crash. */
+    readonly effects?: { readonly [tool: string]: number };
+  };
+  /** One crash at every point; or, with `pairs`, also a second one at every point behind it. Default `single`. */
+  readonly points?: 'single' | 'pairs';
+  /** So many draws of random schedules of one to three crashes. What was run in simulated time is not run again. Default 0. */
+  readonly random?: number;
+  /** What the random schedules are drawn from; or the text of one schedule, to run it alone. Default `'1'`. */
+  readonly seed?: string;
+  /** false (default): time is simulated and hours pass at once. true: for tools that use real timers or the network. */
+  readonly realTime?: boolean;
+  /** How long one process may take, in ms on the wall. Default 10,000. */
+  readonly timeoutMs?: number;
+}
+
+const KNOWN: Readonly<Record<keyof CrashMatrixOptions, true>> = {
+  createEngine: true,
+  model: true,
+  scenario: true,
+  ledger: true,
+  expect: true,
+  points: true,
+  random: true,
+  seed: true,
+  realTime: true,
+  timeoutMs: true,
+};
+
+/**
+ * Runs your agent with a crash at every point at which one could make a difference: before and behind every write, and
+ * behind every effect. A crash cuts a process off from its store, clock and model for good; the next one starts on what
+ * is on the disk. One matrix at a time for one ledger.
+ * @throws {TypeError} an option is missing or unknown. @throws {Error} the scenario is not right without a crash.
+ */
+export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashReport> {
+  const agent = agentOf(options);
+  const { seed = '1', points = 'single', random = 0, expect = {} } = options;
+  const only = readSchedule(seed);
+  const work = new RealWork();
+  try {
+    const whole = await runSchedule(agent, [], work);
+    work.takeForUsual();
+    const expected = expectedOf(whole, expect.effects ?? {}, expect.outcome);
+    const tools = [...whole.effects.map(({ tool }) => tool), ...Object.keys(expect.effects ?? {})];
+    checkWhole(whole, new Tally(expected, tools), expect.outcome);
+    const tally = new Tally(expected, tools);
+    const schedules = new Schedules(async (schedule) => {
+      const done = await runSchedule(agent, schedule, work);
+      tally.add(done);
+      return done;
+    }, agent.realTime);
+    schedules.knows([], whole.points);
+    if (only !== undefined) await schedules.run(only);
+    else await runAll(schedules, { pairs: points === 'pairs', random, seed });
+    return tally.report(seed);
+  } finally {
+    agent.ledger.listen(undefined);
+  }
+}
+
+/** Runs each schedule once, and remembers what came behind its last crash. */
+class Schedules {
+  readonly #behind = new Map<string, readonly CrashPoint[]>();
+  readonly #runOne: (schedule: CrashSchedule) => Promise<CrashRun>;
+  /** By the clock on the wall no two runs are the same. */
+  readonly #repeats: boolean;
+
+  constructor(runOne: (schedule: CrashSchedule) => Promise<CrashRun>, repeats: boolean) {
+    this.#runOne = runOne;
+    this.#repeats = repeats;
+  }
+
+  knows(schedule: CrashSchedule, points: readonly CrashPoint[]): void {
+    this.#behind.set(scheduleText(schedule), points);
+  }
+
+  behind(schedule: CrashSchedule): readonly CrashPoint[] | undefined {
+    return this.#behind.get(scheduleText(schedule));
+  }
+
+  async run(schedule: CrashSchedule): Promise<void> {
+    if (this.behind(schedule) !== undefined && !this.#repeats) return;
+    const { points, crashes } = await this.#runOne(schedule);
+    this.knows(schedule, points);
+    // A process that ended before its point ran the shorter schedule.
+    this.knows(schedule.slice(0, crashes), points);
+  }
+}
+
+interface Plan {
+  readonly pairs: boolean;
+  readonly random: number;
+  readonly seed: string;
+}
+
+async function runAll(schedules: Schedules, { pairs, random, seed }: Plan): Promise<void> {
+  const firsts = schedules.behind([]) ?? [];
+  // All with one crash come first: the first failure is then one of the simplest.
+  for (const first of firsts) await schedules.run([first]);
+  for (const first of pairs ? firsts : []) {
+    for (const second of schedules.behind([first]) ?? []) await schedules.run([first, second]);
+  }
+  for (let index = 0; index < random; index += 1) {
+    await schedules.run(drawSchedule(randomFrom(`${seed} ${index}`), (schedule) => schedules.behind(schedule)));
+  }
+}
+
+/** What is wrong without a crash would be counted as the fault of every crash. */
+function checkWhole(whole: CrashRun, tally: Tally, outcome: string | undefined): void {
+  tally.add(whole);
+  const { firstFailure } = tally.report('');
+  const parked = whole.parked.length > 0 ? ` while ${whole.parked.join(', ')} wait for a person` : '';
+  const otherwise = outcome === undefined || outcome === whole.outcome ? undefined : `it is ${whole.outcome}${parked}`;
+  const reason = firstFailure?.reason ?? otherwise;
+  if (reason === undefined) return;
+  throw new Error(`Without any crash, ${reason}. Mend the scenario or \`expect\` first.\n${whole.timeline}`);
+}
+
+function agentOf(options: CrashMatrixOptions): Agent {
+  if (typeof options !== 'object' || options === null) throw new TypeError('crashMatrix needs an options object.');
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(KNOWN, name)) {
+      throw new TypeError(`${name} is unknown; there are ${Object.keys(KNOWN).join(', ')}.`);
+    }
+  }
+  const { createEngine, model, scenario, ledger, realTime = false, timeoutMs = 10_000 } = options;
+  for (const [name, value] of Object.entries({ createEngine, model, scenario })) {
+    if (typeof value !== 'function') throw new TypeError(`crashMatrix needs ${name}, a function.`);
+  }
+  if (!(ledger instanceof EffectLedger)) throw new TypeError('ledger must be one that ledger() made.');
+  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a number of ms above 0.');
+  return { createEngine, model, scenario, ledger, realTime, timeoutMs };
+}

@@ -1,0 +1,123 @@
+/**
+ * Owns one schedule from its first process to the one that lives: starts each on what the one before it left, lets the
+ * scenario run in it, and says how it ended and what took place.
+ * Must not know other schedules, nor what is right.
+ */
+import type { Model } from '../core/model.js';
+import type { TurnStore } from '../core/ports.js';
+import type { TurnEngine } from '../engine/turn-engine.js';
+import type { DiskImage } from './crash-disk.js';
+import { CrashProcess } from './crash-process.js';
+import type { CrashPoint, CrashSchedule } from './crash-schedule.js';
+import {
+  PATIENCE_MS,
+  type RealWork,
+  realTime,
+  simulatedTime,
+  type Time,
+  turns,
+  type WorldClock,
+} from './crash-time.js';
+import type { Effect, EffectLedger } from './ledger.js';
+import { Timeline } from './timeline.js';
+
+/** What one process is made of. Give all three to the engine: what it does beside them, no crash cuts off. */
+export interface CrashWorld {
+  readonly store: TurnStore;
+  readonly clock: WorldClock;
+  readonly model: Model;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the context of its turns is the application's own business.
+type AnyEngine = TurnEngine<any>;
+
+export interface Agent {
+  createEngine(world: CrashWorld): AnyEngine | Promise<AnyEngine>;
+  model(): Model;
+  scenario(engine: AnyEngine): Promise<unknown>;
+  readonly ledger: EffectLedger;
+  readonly realTime: boolean;
+  readonly timeoutMs: number;
+}
+
+export interface CrashRun {
+  readonly schedule: CrashSchedule;
+  /** How many of its crashes took place. */
+  readonly crashes: number;
+  /** The status that the scenario ended with; `stuck`, `threw`, or `unknown` where it gave none. */
+  readonly outcome: string;
+  readonly effects: readonly Effect[];
+  /** Calls that wait for a person in the end, by tool. */
+  readonly parked: readonly string[];
+  /** The moments of the process behind the last crash. */
+  readonly points: readonly CrashPoint[];
+  readonly timeline: string;
+}
+
+type End =
+  | { readonly died: true }
+  | { readonly died: false; readonly outcome: string; readonly parked: readonly string[] };
+
+export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: RealWork): Promise<CrashRun> {
+  const time = agent.realTime ? realTime() : simulatedTime(work);
+  const timeline = new Timeline(() => time.clock.now());
+  const before = agent.ledger.entries.length;
+  let image: DiskImage = new Map();
+  for (let crashes = 0; ; crashes += 1) {
+    const process = new CrashProcess({
+      number: crashes + 1,
+      image,
+      clock: time.clock,
+      model: agent.model(),
+      point: schedule[crashes],
+      timeline,
+    });
+    agent.ledger.listen(({ tool, key }) => process.effect(tool, key));
+    const end = await live(agent, process, time);
+    process.end();
+    if (!end.died) {
+      const effects = agent.ledger.entries.slice(before);
+      return { ...end, schedule, crashes, effects, points: process.points, timeline: String(timeline) };
+    }
+    // What its tools still do is done before the next process starts: a request that was sent may land.
+    await turns();
+    await work.over(agent.realTime ? agent.timeoutMs : PATIENCE_MS);
+    await turns();
+    image = process.store.image;
+  }
+}
+
+/** One process: until the scenario has ended in it, or it has died. */
+async function live(agent: Agent, process: CrashProcess, time: Time): Promise<End> {
+  const death = process.death.then((): End => ({ died: true }));
+  const life = lifeOf(agent, process).catch((thrown: unknown): End => {
+    process.tell(`THROWS ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`);
+    return { died: false, outcome: 'threw', parked: [] };
+  });
+  let end: End | undefined;
+  void Promise.race([life, death]).then((first) => {
+    end = first;
+  });
+  const latest = performance.now() + agent.timeoutMs;
+  while (performance.now() < latest) {
+    await turns();
+    if (end !== undefined) return end;
+    await time.pass();
+  }
+  process.tell(`IS STUCK for ${agent.timeoutMs} ms`);
+  return { died: false, outcome: 'stuck', parked: [] };
+}
+
+async function lifeOf(agent: Agent, { store, clock, model }: CrashProcess): Promise<End> {
+  const engine = await agent.createEngine({ store, clock, model });
+  const result = await agent.scenario(engine);
+  const waiting = [...(await engine.reviews()), ...(await engine.approvals())];
+  await engine.close({ graceMs: 0 });
+  await store.close();
+  return { died: false, outcome: statusOf(result), parked: waiting.map(({ toolName }) => toolName) };
+}
+
+function statusOf(result: unknown): string {
+  const status = (result as { readonly status?: unknown } | undefined)?.status;
+  return typeof status === 'string' ? status : 'unknown';
+}
