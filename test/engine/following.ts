@@ -60,41 +60,69 @@ const pieceName = ({ messageId, delta }: SessionView['partial'][number]): string
   `${messageId} ${delta.type} ${delta.type === 'tool-input' ? delta.toolCallId : delta.id}`;
 
 /** Follows the rules that the README gives to clients, and no others. */
-export function pictureOf(events: readonly FollowEvent[]): Picture {
-  let phase: string | null = null;
-  let inProgress = false;
-  let messages: string[] = [];
-  let approvals: string[] = [];
+export class Shown {
+  private phase: string | null = null;
+  private inProgress = false;
+  private messages: string[] = [];
+  private approvals: string[] = [];
   /** Text of each piece by its name, which begins with the id of its message. */
-  let partial = new Map<string, string>();
-  const drop = (messageId: string | null): void => {
-    for (const name of partial.keys()) if (messageId === null || name.startsWith(`${messageId} `)) partial.delete(name);
-  };
-  const add = (piece: SessionView['partial'][number]): void => {
-    partial.set(pieceName(piece), (partial.get(pieceName(piece)) ?? '') + piece.delta.text);
-  };
-  for (const event of events) {
-    if (event.type === 'snapshot') {
-      ({ phase, inProgress } = event);
-      messages = event.messages.map(({ meta }) => meta.id);
-      approvals = event.approvals.map(({ id }) => id);
-      partial = new Map();
-      event.partial.forEach(add);
-    } else if (event.type === 'phase') {
-      phase = event.phase;
-      inProgress = !FINAL.has(phase);
-    } else if (event.type === 'delta') add(event);
-    else if (event.type === 'deltasDiscarded') drop(event.messageId);
+  private partial = new Map<string, string>();
+
+  take(event: FollowEvent): void {
+    if (event.type === 'snapshot') this.begin(event);
+    else if (event.type === 'phase') {
+      this.phase = event.phase;
+      this.inProgress = !FINAL.has(event.phase);
+    } else if (event.type === 'delta') this.add(event);
+    else if (event.type === 'deltasDiscarded') this.drop(event.messageId);
     else if (event.type === 'message') {
-      messages.push(event.meta.id);
-      drop(event.meta.id);
-    } else if (event.type === 'approvalRequested') approvals = [...new Set([...approvals, event.approval.id])];
-    else if (event.type === 'approvalDecided') approvals = approvals.filter((id) => id !== event.approvalId);
-    else if (event.type === 'outcome') {
-      inProgress = false;
-      approvals = [];
-      drop(null);
+      this.messages.push(event.meta.id);
+      this.drop(event.meta.id);
+    } else if (event.type === 'approvalRequested') {
+      this.approvals = [...new Set([...this.approvals, event.approval.id])];
+    } else if (event.type === 'approvalDecided') {
+      this.approvals = this.approvals.filter((id) => id !== event.approvalId);
+    } else if (event.type === 'outcome') {
+      this.inProgress = false;
+      this.approvals = [];
+      this.drop(null);
     }
   }
-  return { phase, inProgress, messages, partial: [...partial].map(([name, text]) => `${name}: ${text}`), approvals };
+
+  get picture(): Picture {
+    const { phase, inProgress, messages, approvals } = this;
+    return {
+      phase,
+      inProgress,
+      messages,
+      partial: [...this.partial].map(([name, text]) => `${name}: ${text}`),
+      approvals,
+    };
+  }
+
+  private begin(view: SessionView): void {
+    this.phase = view.phase;
+    this.inProgress = view.inProgress;
+    this.messages = view.messages.map(({ meta }) => meta.id);
+    this.approvals = view.approvals.map(({ id }) => id);
+    this.partial = new Map();
+    for (const piece of view.partial) this.add(piece);
+  }
+
+  private add(piece: SessionView['partial'][number]): void {
+    const name = pieceName(piece);
+    this.partial.set(name, (this.partial.get(name) ?? '') + piece.delta.text);
+  }
+
+  private drop(messageId: string | null): void {
+    for (const name of this.partial.keys()) {
+      if (messageId === null || name.startsWith(`${messageId} `)) this.partial.delete(name);
+    }
+  }
+}
+
+export function pictureOf(events: readonly FollowEvent[]): Picture {
+  const shown = new Shown();
+  for (const event of events) shown.take(event);
+  return shown.picture;
 }
