@@ -6,6 +6,7 @@ import { RECOVERY_CONCURRENCY } from '../../machines/index.js';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { InterruptedEventType } from '../core/events.js';
 import type { Verdict } from '../core/gates.js';
+import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import { GateWalk } from './gate-walk.js';
 import type { Roster } from './roster.js';
@@ -42,6 +43,13 @@ export interface Answer {
   readonly reason: string;
   readonly driver?: RunningTurn;
 }
+
+const gone = (turnId = ''): Answer => ({
+  verdict: 'superseded',
+  turnId,
+  gate: 'identity',
+  reason: 'the session is gone',
+});
 
 export const AT_START: Asked = { byPerson: false, attended: false };
 /** A later round of the same process. */
@@ -124,28 +132,35 @@ export class Recovery {
   async ask(sessionId: string, turnId: string | undefined, asked: Asked): Promise<Answer> {
     // Nothing is taken up by a process that closes; the next one finds it.
     if (this.roster.closing) throw new TurnError('TURN_ENGINE_CLOSING', 'this engine is closing');
-    const head = await this.readHead(sessionId, turnId ?? '');
-    if (head === undefined)
-      return { verdict: 'superseded', turnId: turnId ?? '', gate: 'identity', reason: 'the session is gone' };
-    if (head.outcomesDue.length > 0) this.deliverLater(head);
-    const owned = this.roster.driverOf(sessionId) !== undefined;
-    const lease = owned ? undefined : await this.roster.store.acquire(head.routeKey);
-    if (lease === undefined && !owned) {
-      this.roster.waitForRoute(head.routeKey, sessionId, async () => {
-        const again = () => this.ask(sessionId, turnId ?? head.turnId ?? '', asked);
-        const later = await this.isolated(sessionId, head.turnId ?? '', again);
-        return later.driver !== undefined || later.verdict === 'busy';
-      });
-      return { verdict: 'busy', turnId: head.turnId ?? '', gate: 'owner', reason: 'its route is busy' };
-    }
-    const walk = new GateWalk(this.roster, head, lease, asked, turnId);
+    const found = await this.readHead(sessionId, turnId ?? '');
+    if (found === undefined) return gone(turnId);
+    if (found.outcomesDue.length > 0) this.deliverLater(found);
+    if (this.roster.driverOf(sessionId) !== undefined) return this.walk(found, undefined, asked, turnId);
+    const lease = await this.roster.store.acquire(found.routeKey);
+    if (lease === undefined) return this.waitForRoute(found, turnId, asked);
     let answer: Answer | undefined;
     try {
-      answer = await walk.run((type, gate, reason) => this.announceWalk(type, head, gate, reason));
+      // What was read without the route may be out of date: a driver that was just ending has committed since (I7).
+      const head = await this.readHead(sessionId, turnId ?? '');
+      answer = head === undefined ? gone(turnId) : await this.walk(head, lease, asked, turnId);
       return answer;
     } finally {
-      if (lease !== undefined && answer?.driver === undefined) await this.roster.giveBack(lease);
+      if (answer?.driver === undefined) await this.roster.giveBack(lease);
     }
+  }
+
+  private walk(head: Head, lease: Lease | undefined, asked: Asked, turnId: string | undefined): Promise<Answer> {
+    const walk = new GateWalk(this.roster, head, lease, asked, turnId);
+    return walk.run((type, gate, reason) => this.announceWalk(type, head, gate, reason));
+  }
+
+  private waitForRoute({ sessionId, routeKey, turnId: known }: Head, turnId: string | undefined, asked: Asked): Answer {
+    const name = turnId ?? known ?? '';
+    this.roster.waitForRoute(routeKey, sessionId, async () => {
+      const later = await this.isolated(sessionId, known ?? '', () => this.ask(sessionId, name, asked));
+      return later.driver !== undefined || later.verdict === 'busy';
+    });
+    return { verdict: 'busy', turnId: known ?? '', gate: 'owner', reason: 'its route is busy' };
   }
 
   private async readHead(sessionId: string, turnId: string): Promise<Head | undefined> {

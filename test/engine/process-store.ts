@@ -61,9 +61,12 @@ export class ProcessStore extends MortalStore {
   }
 
   override async acquire(routeKey: string): Promise<Lease | undefined> {
-    const lease = await super.acquire(routeKey);
-    if (lease !== undefined) this.leases.add(lease);
-    return lease;
+    return this.whileAlive(async () => {
+      const lease = await this.inner.acquire(routeKey);
+      // Noted even where the process dies before it hears of it: whoever buries it gives everything back.
+      if (lease !== undefined) this.leases.add(lease);
+      return lease;
+    });
   }
 
   override async release(lease: Lease): Promise<void> {
