@@ -11,7 +11,8 @@ import { ID_BYTES } from '../../machines/index.js';
 export function checkId(value: unknown, field: string): asserts value is string {
   if (typeof value !== 'string' || value === '') throw new TypeError(`${field} must be a non-empty string.`);
   if (!value.isWellFormed()) throw new TypeError(`${field} has a lone surrogate; ids with one collide once stored.`);
-  if (new TextEncoder().encode(value).length > ID_BYTES) {
+  // One UTF-16 unit is at most three bytes: short ids need no encoding to be known as short.
+  if (value.length * 3 > ID_BYTES && new TextEncoder().encode(value).length > ID_BYTES) {
     throw new TypeError(
       `${field} is longer than ${ID_BYTES} bytes (UTF-8); store the long value in the context instead.`,
     );
@@ -20,7 +21,12 @@ export function checkId(value: unknown, field: string): asserts value is string 
 
 /** Readable, without dots and without anything a key uses as a separator. */
 export const encodeId = (id: string): string =>
-  encodeURIComponent(id).replace(/[.!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  UNCHANGED.test(id)
+    ? id
+    : encodeURIComponent(id).replace(/[.!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** Most ids: their encoding is what they are. */
+const UNCHANGED = /^[A-Za-z0-9_-]*$/;
 
 export const turnIdOf = (sessionId: string, unique: string): string => `${encodeId(sessionId)}.${unique}`;
 

@@ -14,7 +14,47 @@ const DEPTH = 500;
  * @throws {TurnError} TURN_INVALID_VALUE, with the path of the first part that does not.
  */
 export function checkJson(value: unknown, path: string): asserts value is Json {
-  walk(value, path, false);
+  // Nearly every value is in order: then nothing of what says where a fault is has to be built.
+  if (!isInOrder(value)) walk(value, path, false);
+}
+
+function isInOrder(value: unknown): boolean {
+  try {
+    return isPlainJson(value, 0);
+  } catch {
+    // A getter or a proxy threw: the walk names the place.
+    return false;
+  }
+}
+
+/** Yes only where the walk finds no fault; whatever is unusual is left to it. */
+function isPlainJson(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed();
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0);
+    case 'boolean':
+      return true;
+    case 'object':
+      return value === null || (depth < DEPTH && isPlainObject(value, depth));
+    default:
+      return false;
+  }
+}
+
+function isPlainObject(value: object, depth: number): boolean {
+  const names = Object.keys(value);
+  const isArray = Array.isArray(value);
+  if (isArray ? names.length !== value.length : Object.getPrototypeOf(value) !== Object.prototype) return false;
+  if (isArray && Object.getPrototypeOf(value) !== Array.prototype) return false;
+  if ('toJSON' in value || Object.getOwnPropertySymbols(value).length > 0) return false;
+  for (const name of names) {
+    if (!name.isWellFormed()) return false;
+    // A getter runs code of others, and may give something else to whoever asks next.
+    if (!isPlainJson((value as Record<string, unknown>)[name], depth + 1)) return false;
+  }
+  return true;
 }
 
 /**

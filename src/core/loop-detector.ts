@@ -39,11 +39,16 @@ const traces = new WeakMap<CallRecord, CallTrace>();
 export function traceOf(call: CallRecord): CallTrace {
   let trace = traces.get(call);
   if (trace === undefined) {
+    let outcome: string | undefined;
     trace = {
       toolName: call.toolName,
       effect: call.effect,
       identity: identityOf(call.toolName, call.input),
-      outcome: createHash('sha256').update(JSON.stringify(call.output)).digest('base64url'),
+      // Writes are judged without it, and an output may be long.
+      get outcome() {
+        outcome ??= createHash('sha256').update(JSON.stringify(call.output)).digest('base64url');
+        return outcome;
+      },
       failed: call.state === 'failed',
     };
     traces.set(call, trace);

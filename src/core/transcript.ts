@@ -17,13 +17,16 @@ import type { TranscriptWrite } from './ports.js';
 /**
  * What makes the stored list equal to the canonical one (I3). Messages never change, so the same object is the same
  * message: an unchanged prefix costs a comparison, new messages are appended, anything else is a new epoch.
+ *
+ * @param known So many messages are known to be the same at the beginning of both: they cost nothing.
  */
 export function planTranscript(
   stored: readonly StoredMessage[],
   canonical: readonly StoredMessage[],
   epoch: number,
+  known = 0,
 ): TranscriptWrite | undefined {
-  let same = 0;
+  let same = known;
   while (same < stored.length && same < canonical.length && stored[same] === canonical[same]) same += 1;
   if (same < stored.length) return { kind: 'rewrite', epoch: epoch + 1, messages: canonical };
   if (same === canonical.length) return undefined;

@@ -152,14 +152,14 @@ async function readCall(
   const found = findTool(reading.tools, part.toolName);
   const input = (part.input ?? {}) as Json;
   const failed = (error: string): ReadCall => ({
-    record: { ...base, output: errorText(error) },
+    record: { ...base, idempotencyKey: keyOf(reading.turnId, identity, 0), output: errorText(error) },
     tool: undefined,
     input: undefined,
     admission: { kind: 'free' },
     attended: reading.attended,
   });
   const identity = identityOf(part.toolName, input);
-  const base: CallRecord = {
+  const base: Omit<CallRecord, 'idempotencyKey'> = {
     callId,
     turnId: reading.turnId,
     messageId: reading.messageId,
@@ -167,7 +167,6 @@ async function readCall(
     toolName: part.toolName,
     input,
     effect: 'none',
-    idempotencyKey: keyOf(reading.turnId, identity, 0),
     ordinal: 0,
     exclusive: null,
     state: 'prepared',

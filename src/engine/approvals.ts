@@ -113,8 +113,10 @@ export class Approvals {
   private async checkEdit(head: Head, { toolName }: CallRecord, input: Json): Promise<void> {
     const { settings } = this.roster;
     const moment = { attended: false, recovered: false, attempt: head.attempts };
-    const build = (signal: AbortSignal) => buildForeign(settings, turnInfo(settings, head, moment), signal);
-    const { tools } = await inTime(setupBounds(this.roster), 'dependencies and tools', build);
+    const turn = turnInfo(settings, head, moment);
+    const { tools } = await inTime(setupBounds(this.roster), 'dependencies and tools', ({ signal }) =>
+      buildForeign(settings, turn, signal),
+    );
     const tool = findTool(tools, toolName);
     const valid = tool === undefined ? undefined : await validate(tool.input, input);
     if (valid?.ok === false) throw new TypeError(`input is not valid for tool "${toolName}": ${valid.error}`);

@@ -46,7 +46,7 @@ export class Delivery {
     const { settings } = this.roster;
     const turn = turnInfo(settings, { ...record, sessionId }, { attended: false, recovered: false, attempt: 0 });
     try {
-      const { deps } = await inTime(setupBounds(this.roster), 'dependencies', (signal) =>
+      const { deps } = await inTime(setupBounds(this.roster), 'dependencies', ({ signal }) =>
         buildForeign(settings, turn, signal),
       );
       const unbounded = { ...setupBounds(this.roster), ms: null };

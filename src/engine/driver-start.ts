@@ -5,7 +5,7 @@
 import { HardIdleTimeout } from '../core/errors.js';
 import type { EventBody, TurnRest } from '../core/events.js';
 import type { Lease } from '../core/ports.js';
-import type { Head } from '../core/records.js';
+import type { Head, Phase } from '../core/records.js';
 import type { Plan } from '../core/step.js';
 import type { HeadWriter } from './head-writer.js';
 import type { Settings } from './options.js';
@@ -49,7 +49,14 @@ export interface DriverStart {
 }
 
 /** Why what a phase had started is aborted. */
-export const endOf = (plan: Plan): Error =>
-  plan.next.context.cause?.kind === 'hardIdle'
-    ? new HardIdleTimeout('The model was silent for too long.')
-    : new Error(`The turn went on to ${plan.phase}.`);
+export const endOf = ({ next, phase }: Plan): Error =>
+  next.context.cause?.kind === 'hardIdle' ? new HardIdleTimeout('The model was silent for too long.') : wentOnTo(phase);
+
+/** One for each phase: their stacks would all say the same, and taking one at every step costs more than the step. */
+const reasons = new Map<Phase, Error>();
+
+function wentOnTo(phase: Phase): Error {
+  const reason = reasons.get(phase) ?? new Error(`The turn went on to ${phase}.`);
+  reasons.set(phase, reason);
+  return reason;
+}

@@ -160,7 +160,7 @@ export class GateWalk {
     }
     try {
       const what = 'dependencies, tools and their approval of the open calls';
-      const gone = await inTime(setupBounds(this.roster), what, (signal) => this.askApplication(records, signal));
+      const gone = await inTime(setupBounds(this.roster), what, ({ signal }) => this.askApplication(records, signal));
       // A tool that is gone after a deploy: nobody guesses what its call may have done.
       if (gone === undefined) return undefined;
       return { kind: 'hold', gate: 'tool', reason: `there is no tool "${gone}" any more`, spent: false };

@@ -3,6 +3,7 @@
  */
 import { TurnError } from '../core/errors.js';
 import type { Clock } from '../core/ports.js';
+import { CutOff } from './cut-off.js';
 
 export interface Bounds {
   readonly clock: Clock;
@@ -12,17 +13,17 @@ export interface Bounds {
   readonly gone: AbortSignal;
 }
 
-/** Throws what the work throws, and when the time is over or the process goes; `work` learns it by its signal. */
+/** Throws what the work throws, and when the time is over or the process goes; `work` learns it by the signal. */
 export async function inTime<T>(
   { clock, ms, gone }: Bounds,
   what: string,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (ending: { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
+  const ending = new CutOff();
   let end = (): void => undefined;
   const over = new Promise<never>((_resolve, reject) => {
     const giveUp = (error: Error): void => {
-      controller.abort(error);
+      ending.abort(() => error);
       reject(error);
     };
     const leave = (): void =>
@@ -37,7 +38,7 @@ export async function inTime<T>(
     };
   });
   try {
-    return await Promise.race([work(controller.signal), over]);
+    return await Promise.race([work(ending), over]);
   } finally {
     end();
   }

@@ -10,6 +10,7 @@ import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
 import type { Tool, ToolContext } from '../core/tools.js';
+import { CutOff } from './cut-off.js';
 
 export type CallOutcome =
   | { readonly kind: 'succeeded'; readonly output: ToolOutput }
@@ -36,17 +37,17 @@ export function runCall(
   context: Omit<ToolContext, 'signal'>,
   settings: { readonly clock: Clock; readonly timeoutMs: number; report(outcome: CallOutcome): void },
 ): Running {
-  const controller = new AbortController();
+  const ending = new CutOff();
   const disarm = settings.clock.after(settings.timeoutMs, () => {
-    controller.abort(new Error(`the tool ran longer than ${settings.timeoutMs} ms`));
+    ending.abort(() => new Error(`the tool ran longer than ${settings.timeoutMs} ms`));
     settings.report(timedOut(call, settings.timeoutMs));
   });
   const execute = async (): Promise<CallOutcome> => {
     try {
-      const value = await tool.execute(input, { ...context, signal: controller.signal });
+      const value = await tool.execute(input, contextWith(context, ending));
       return { kind: 'succeeded', output: outputOf(tool, value, input) };
     } catch (thrown) {
-      return failure(call, thrown, controller.signal.aborted);
+      return failure(call, thrown, ending.isAborted);
     }
   };
   void execute().then((outcome) => {
@@ -56,10 +57,18 @@ export function runCall(
   return {
     abort(reason) {
       disarm();
-      controller.abort(reason);
+      ending.abort(() => reason);
     },
   };
 }
+
+/** A getter of its own, so that a copy of the context has the signal as well. */
+const contextWith = (context: Omit<ToolContext, 'signal'>, ending: CutOff): ToolContext => ({
+  ...context,
+  get signal() {
+    return ending.signal;
+  },
+});
 
 /** Resolves after `ms`, or when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
@@ -150,8 +159,10 @@ const OUTPUT_TYPES: ReadonlySet<unknown> = new Set([
 export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, input: unknown): ToolOutput {
   try {
     const json = value === undefined ? null : toJson(value, 'output');
-    const output = tool.modelOutput === undefined ? asOutput(json) : tool.modelOutput(json, input);
-    const stored = toJson(output, 'output') as unknown as ToolOutput;
+    const stored =
+      tool.modelOutput === undefined
+        ? asOutput(json)
+        : (toJson(tool.modelOutput(json, input), 'output') as unknown as ToolOutput);
     if (JSON.stringify(stored).length > RECORD_BYTES / 4) {
       return errorText('The call succeeded. Its result is too large to be stored.');
     }

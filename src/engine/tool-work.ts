@@ -61,7 +61,7 @@ export class ToolWork {
       tools: this.foreign.tools,
       journal: records.journal,
       reviews: [...records.reviews.values()],
-      attended: this.scope.info().attended,
+      attended: this.scope.isAttended,
       isGranted: (toolName) => records.isGranted(toolName),
       context: (call) => ({ ...this.context(call), signal: this.life.signal }),
     };
@@ -107,8 +107,7 @@ export class ToolWork {
   }
 
   private isPending(call: CallRecord): boolean {
-    const { attended } = this.scope.info();
-    return canGoOn([call]) && this.scope.known.admission(call, attended).kind === 'pending';
+    return canGoOn([call]) && this.scope.known.admission(call, this.scope.isAttended).kind === 'pending';
   }
 
   /** Somebody came or left since it was decided whether this call may start. */
@@ -122,7 +121,7 @@ export class ToolWork {
     const read = await inTime(bounds, 'the approval of a call', ask).catch(() => undefined);
     this.scope.enqueue(async () => {
       this.readmitting.delete(call.callId);
-      this.scope.known.add([read ?? undecided(call, this.scope.known.get(call.callId), this.scope.info().attended)]);
+      this.scope.known.add([read ?? undecided(call, this.scope.known.get(call.callId), this.scope.isAttended)]);
       await this.runCalls();
     });
   }
@@ -277,9 +276,9 @@ export class ToolWork {
 
   facts(): BatchFacts {
     const { limits } = this.scope.snapshot.context;
-    const { attended } = this.scope.info();
+    const { isAttended } = this.scope;
     return {
-      admission: (call) => this.scope.known.admission(call, attended),
+      admission: (call) => this.scope.known.admission(call, isAttended),
       isBeingReconciled: (call) => this.reconciliation.isAskable(call),
       parallelCalls: limits.parallelCalls,
       approvalMs: limits.approvalMs,

@@ -3,12 +3,7 @@
  * order and never another. Must not know models, tools or storage: effects are in model-work.ts and tool-work.ts,
  * commits in turn-commits.ts, and the chart decides.
  */
-import {
-  CHECKPOINT_DEBOUNCE_MS,
-  type TurnEvent as ChartEvent,
-  type Limits,
-  REASON_BYTES,
-} from '../../machines/index.js';
+import { type TurnEvent as ChartEvent, type Limits, REASON_BYTES } from '../../machines/index.js';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { EventBody } from '../core/events.js';
 import { cutText } from '../core/json.js';
@@ -19,6 +14,7 @@ import type { Schema } from '../core/tools.js';
 import type { ReadCall } from './admission.js';
 import { announcementsOf } from './announcements.js';
 import { CompactionWork } from './compaction-work.js';
+import { CutOff } from './cut-off.js';
 import { type DriverEnd, type DriverStart, endOf } from './driver-start.js';
 import type { CommitParts } from './head-writer.js';
 import { KnownCalls } from './known-calls.js';
@@ -55,9 +51,8 @@ export class TurnDriver implements TurnScope {
   readonly model: ModelWork;
   private readonly compaction: CompactionWork;
   private current: TurnSnapshot | undefined;
-  private phaseWork = new AbortController();
+  private phaseWork = new CutOff();
   private over = false;
-  private checkpointedAt = Number.NEGATIVE_INFINITY;
 
   constructor(start: DriverStart) {
     this.start = start;
@@ -103,6 +98,10 @@ export class TurnDriver implements TurnScope {
     return this.phaseWork.signal;
   }
 
+  get isAttended(): boolean {
+    return this.attended || this.start.host.isPresent(this.sessionId);
+  }
+
   get activeMs(): number {
     return this.commits.activeMs;
   }
@@ -117,18 +116,20 @@ export class TurnDriver implements TurnScope {
   }
 
   info(): TurnInfo {
-    const { settings, records, start } = this;
-    const { interrupted, attempt } = start;
-    const attended = this.attended || start.host.isPresent(this.sessionId);
+    const { settings, records } = this;
+    const { interrupted, attempt } = this.start;
     const used = { usage: records.usage, modelCalls: records.modelCalls };
-    return turnInfo(settings, { ...this.head, ...used }, { attended, recovered: interrupted, attempt });
+    return turnInfo(
+      settings,
+      { ...this.head, ...used },
+      { attended: this.isAttended, recovered: interrupted, attempt },
+    );
   }
 
   /** The first commit of a turn: its caller still waits, so a failure is theirs and nothing was written. */
   async begin(plan: Plan, head: Partial<Head>, parts: CommitParts): Promise<void> {
     const deadlines = deadlinesAfter(new Map(), plan.timers, this.settings.clock.now());
     await this.writes.begin(plan, deadlines, head, parts);
-    this.checkpointedAt = this.settings.clock.now();
     this.enqueue(() => this.adopt(plan, deadlines));
   }
 
@@ -198,18 +199,21 @@ export class TurnDriver implements TurnScope {
    * written anyway, it goes along.
    */
   private async makeDurable(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {
-    const sinceMs = this.settings.clock.now() - this.checkpointedAt;
-    const due = plan.directive === 'forced' || sinceMs >= CHECKPOINT_DEBOUNCE_MS || this.records.hasStoredChanges;
+    const due = plan.directive === 'forced' || !this.writes.hasJustWritten || this.records.hasStoredChanges;
     if (plan.directive === 'none' || !due) return this.writeFacts();
     await this.writes.checkpointAt(plan, deadlines, handedOver);
-    this.checkpointedAt = this.settings.clock.now();
   }
 
   private async adopt(plan: Plan, deadlines: Deadlines): Promise<void> {
     const before = this.current ?? null;
     this.current = plan.next;
     this.timers.adopt(plan.timers, deadlines);
-    if (plan.entered) this.leavePhase(plan);
+    if (plan.entered) {
+      // What the phase before had started is out of date.
+      this.generation += 1;
+      this.phaseWork.abort(() => endOf(plan));
+      this.phaseWork = new CutOff();
+    }
     for (const event of announcementsOf(before, plan)) this.announce(event, plan.directive === 'forced');
     for (const effect of plan.effects) {
       if (effect === 'runCalls') await this.tools.runCalls();
@@ -221,20 +225,13 @@ export class TurnDriver implements TurnScope {
     }
   }
 
-  /** What the phase before had started is out of date, and is told so. */
-  private leavePhase(plan: Plan): void {
-    this.generation += 1;
-    this.phaseWork.abort(endOf(plan));
-    this.phaseWork = new AbortController();
-  }
-
   private async finish(plan: Plan): Promise<void> {
     const outcome = await this.writes.end(plan, this.cancelReason);
     const before = this.current ?? null;
     this.current = plan.next;
     for (const event of announcementsOf(before, plan)) this.announce(event, true);
     this.announce({ type: 'outcome', outcome }, true);
-    this.phaseWork.abort(endOf(plan));
+    this.phaseWork.abort(() => endOf(plan));
     this.end(outcome);
   }
 
@@ -291,7 +288,7 @@ export class TurnDriver implements TurnScope {
   }
 
   abortWork(reason: Error): void {
-    this.phaseWork.abort(reason);
+    this.phaseWork.abort(() => reason);
     this.tools.stop(reason);
   }
 }

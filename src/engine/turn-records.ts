@@ -41,6 +41,8 @@ export class TurnRecords {
   private readonly ids: Ids;
   private list: StoredMessage[];
   private stored: StoredMessage[];
+  /** So many messages at the beginning of `list` are those of `stored`: appending changes nothing about them. */
+  private same: number;
   private joined: readonly InboxRecord[] = [];
   /** What a compaction took out of the list, until it is on disk as an archive. */
   private archived: readonly StoredMessage[] = [];
@@ -55,6 +57,7 @@ export class TurnRecords {
     this.ids = ports.ids;
     this.stored = [...records.messages];
     this.list = [...records.messages];
+    this.same = this.list.length;
     this.journal = new Journal(records.head.turnId === turnId ? records.calls : []);
     this.inbox = records.inbox;
     this.reviews = new Map(records.reviews.map((review) => [review.callId, review]));
@@ -91,11 +94,12 @@ export class TurnRecords {
   /** The canonical list, where it is another than the stored one. */
   adoptList(list: readonly StoredMessage[]): void {
     this.list = [...list];
+    this.same = 0;
   }
 
   /** A shorter list takes the place of this one; what left it is kept as an archive. */
   compactTo(list: readonly StoredMessage[], removed: readonly StoredMessage[]): void {
-    this.list = [...list];
+    this.adoptList(list);
     this.archived = [...this.archived, ...removed];
     this.compactionRefusedAt = null;
   }
@@ -123,7 +127,7 @@ export class TurnRecords {
       message,
       meta: { id: this.ids(), at: this.clock.now(), turnId: answered.meta.turnId, origin: 'tool' },
     }));
-    if (repaired !== settled) this.list = open === undefined ? [...repaired] : [...repaired, open];
+    if (repaired !== settled) this.adoptList(open === undefined ? repaired : [...repaired, open]);
   }
 
   /** Accepted input becomes part of the list; its inbox records go in the commit that stores it (I11). */
@@ -221,7 +225,7 @@ export class TurnRecords {
     const transcript: TranscriptWrite | undefined =
       this.archived.length > 0
         ? { kind: 'rewrite', epoch: head.epoch + 1, messages: this.list }
-        : planTranscript(this.stored, this.list, head.epoch);
+        : planTranscript(this.stored, this.list, head.epoch, this.same);
     const parts: CommitParts = {
       ...(transcript === undefined ? {} : { transcript }),
       ...(this.archived.length === 0 ? {} : { archive: this.archived }),
@@ -249,10 +253,12 @@ export class TurnRecords {
     if (transcript?.kind === 'append') {
       added = transcript.messages;
       for (const message of added) this.stored.push(message);
+      this.same = this.stored.length;
     } else if (transcript !== undefined) {
       const before = new Set(this.stored);
       added = [...(archive ?? []), ...transcript.messages].filter((message) => !before.has(message));
       this.stored = [...transcript.messages];
+      this.same = this.stored.length;
     }
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
     for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);

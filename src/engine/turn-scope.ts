@@ -30,6 +30,8 @@ export interface TurnScope {
   readonly activeMs: number;
   /** What the final answer has to fit. */
   readonly answerSchema: Schema | undefined;
+  /** A person is there now. */
+  readonly isAttended: boolean;
   info(): TurnInfo;
   /** Runs a task when everything before it in the mailbox is done; once the turn is over, `dropped` instead. */
   enqueue(task: () => Promise<void>, dropped?: () => void): void;

@@ -2,6 +2,7 @@
  * Owns what goes into each kind of commit of a turn: its begin, a checkpoint, bare facts, its end.
  * Must not know when one is due; the driver follows the directives of the chart.
  */
+import { CHECKPOINT_DEBOUNCE_MS } from '../../machines/index.js';
 import { encodeCheckpoint } from '../core/checkpoint.js';
 import type { TurnOutcome } from '../core/events.js';
 import { equalJson } from '../core/json.js';
@@ -20,6 +21,7 @@ export class TurnWrites {
   private readonly commits: TurnCommits;
   /** Whether only people can go on, which the batch knows. */
   private readonly onlyPeople: () => boolean;
+  private checkpointedAt = Number.NEGATIVE_INFINITY;
 
   constructor(settings: Settings, records: TurnRecords, commits: TurnCommits, onlyPeople: () => boolean) {
     this.settings = settings;
@@ -33,6 +35,12 @@ export class TurnWrites {
     const written = this.records.checkpointToWrite(this.commits.head, false);
     const checkpoint = this.checkpoint(plan.next, deadlines);
     await this.commits.tryWrite(written, { ...head, phase: plan.phase }, { ...parts, checkpoint });
+    this.checkpointedAt = this.settings.clock.now();
+  }
+
+  /** The last checkpoint is so young that a debounced one can wait for the next boundary. */
+  get hasJustWritten(): boolean {
+    return this.settings.clock.now() - this.checkpointedAt < CHECKPOINT_DEBOUNCE_MS;
   }
 
   async checkpointAt(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {
@@ -45,6 +53,7 @@ export class TurnWrites {
       waitingInput: this.records.inbox.length,
     };
     await this.commits.write(written, patch, { checkpoint: this.checkpoint(plan.next, deadlines) });
+    this.checkpointedAt = this.settings.clock.now();
   }
 
   /** Outcomes, notes and dispatches as they come; the snapshot stays that of the last checkpoint. */
