@@ -13,6 +13,7 @@ const USAGE = `Usage: durable-turn <command> [options]
 
 On a data folder that no service has open. These only look, and change nothing:
 
+  verify       checks every file and every record; exit code 1 where something is damaged
   list         all sessions, a line each
   show         one session: transcript, journal of its tool calls, timeline
   interrupted  turns in progress: interrupted, handed over, or waiting for a person
@@ -22,6 +23,7 @@ On a data folder that no service has open. These only look, and change nothing:
 
 These change it:
 
+  repair       repairs a damaged folder on a copy, keeps the originals beside it, and reports
   abandon      ends one turn that must not be resumed
   compact      gives back the room that deleted records still take
 

@@ -5,13 +5,16 @@
  * LevelDB cannot open a database without writing: it begins a new log and a new manifest. Tables it never changes.
  */
 import { constants } from 'node:fs';
-import { access, copyFile, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises';
+import { access, copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, TurnError } from '../core/errors.js';
 import { openDatabase } from './folder.js';
+import { isDatabaseFile } from './folder-content.js';
 import { checkFormat } from './format.js';
+import { databaseFolder, diedAtWork, inspect, readWhole } from './inspect.js';
 import { lockedError, lockIsOurs, reserve } from './owner.js';
+import { isSwapPending } from './swap.js';
 import { type Level, Tables } from './tables.js';
 
 /** A folder that no service can open until `release`. */
@@ -32,17 +35,15 @@ export interface View {
   close(): Promise<void>;
 }
 
-const isTable = (name: string): boolean => /^\d+\.(ldb|sst)$/.test(name);
-const isDatabaseFile = (name: string): boolean =>
-  isTable(name) || name === 'CURRENT' || /^(MANIFEST-\d+|\d+\.log)$/.test(name);
+const isTable = (name: string): boolean => /\.(ldb|sst)$/.test(name);
 
 /**
  * Keeps everybody else out of a folder.
- * @throws {TurnError} TURN_NOT_FOUND where there is no folder, or no database in it; TURN_STORE_LOCKED while a service
+ * @throws {TurnError} TURN_NOT_FOUND where there is no database; TURN_STORE_LOCKED while a service
  * has it open; TURN_STORE_FAILED.
  */
 export async function holdFolder(path: string): Promise<Held> {
-  const folder = await databaseFolder(path);
+  const folder = databaseFolder(path);
   const giveBack = reserve(folder);
   let scratch: string | undefined;
   try {
@@ -64,20 +65,6 @@ export async function holdFolder(path: string): Promise<Held> {
     giveBack();
     throw error;
   }
-}
-
-/** @throws {TurnError} TURN_NOT_FOUND */
-export async function databaseFolder(path: string): Promise<string> {
-  let folder: string;
-  let names: readonly string[];
-  try {
-    folder = await realpath(path);
-    names = await readdir(folder);
-  } catch (error) {
-    throw new TurnError('TURN_NOT_FOUND', `There is no folder ${path}: ${messageOf(error)}`, { cause: error });
-  }
-  if (names.some(isDatabaseFile)) return folder;
-  throw new TurnError('TURN_NOT_FOUND', `The folder ${folder} holds no database of durable-turn.`);
 }
 
 /** Another database, whose file LOCK is the one of the folder: LevelDB locks what the name leads to. */
@@ -111,6 +98,7 @@ export async function viewFolder(path: string): Promise<View> {
     await held.release();
   };
   try {
+    await checkWhole(held.folder);
     const copy = join(held.scratch, 'database');
     await copyDatabase(held, copy);
     level = await openDatabase(copy, false, held.folder);
@@ -124,12 +112,24 @@ export async function viewFolder(path: string): Promise<View> {
   }
 }
 
+/** LevelDB drops parts of damaged files without a word, and can abort the process. */
+async function checkWhole(folder: string): Promise<void> {
+  const pending = isSwapPending(folder);
+  const { findings } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : 'start');
+  const [first] = pending ? [{ file: 'the database', what: 'is half repaired' }] : findings;
+  if (first === undefined) return;
+  throw new TurnError(
+    'TURN_DAMAGED',
+    `The database in ${folder} is damaged: ${first.file} ${first.what}. Nothing was changed; ` +
+      `\`npx durable-turn verify ${folder}\` tells all of it, \`npx durable-turn repair ${folder}\` repairs it on a copy.`,
+  );
+}
+
 async function copyDatabase({ folder, locked }: Held, copy: string): Promise<void> {
   await mkdir(copy);
   for (const name of (await readdir(folder)).filter(isDatabaseFile)) {
     const [from, to] = [join(folder, name), join(copy, name)];
     if (isTable(name) && locked) await symlink(from, to);
-    // A damaged folder may hold another folder under the name of a file.
-    else await copyFile(from, to).catch(() => cp(from, to, { recursive: true }));
+    else await copyFile(from, to);
   }
 }

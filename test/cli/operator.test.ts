@@ -1,6 +1,6 @@
 // The commands of the operator as a person runs them: the built command line, on folders with sessions of every kind.
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -175,15 +175,22 @@ describe('commands that only look', () => {
     expect(all.match(/^\{"type":"session"/gm)).toHaveLength(ids.length);
   });
 
+  it('verify: a folder that is as it was written is sound', async () => {
+    const [report] = await told('verify', folder);
+    expect(report).toMatchObject({ sound: true, files: [], records: [] });
+    expect(report.bytes).toBeGreaterThan(100_000);
+    expect((await here('verify', folder)).out).toMatch(/turns is sound \(\d+\.\d kB verified\)\n$/);
+  });
+
   it('say what is not there, and what they do not understand', async () => {
     writeFileSync(join(scratch, 'file'), '');
     mkdirSync(join(scratch, 'empty'));
     const refusals: readonly (readonly [string[], number, RegExp])[] = [
-      [['list', join(scratch, 'nowhere')], 1, /There is no folder .*nowhere/],
-      [['list', join(scratch, 'file')], 1, /There is no folder .*file/],
-      [['list', join(scratch, 'empty')], 1, /empty holds no database of durable-turn/],
-      [['compact', join(scratch, 'nowhere')], 1, /There is no folder/],
-      [['abandon', join(scratch, 'nowhere'), 's.t', '--reason', 'r'], 1, /There is no folder/],
+      [['list', join(scratch, 'nowhere')], 1, /There is no database in .*nowhere/],
+      [['list', join(scratch, 'file')], 1, /file cannot be read/],
+      [['list', join(scratch, 'empty')], 1, /There is no database in .*empty/],
+      [['compact', join(scratch, 'nowhere')], 1, /There is no database in/],
+      [['abandon', join(scratch, 'nowhere'), 's.t', '--reason', 'r'], 1, /There is no database in/],
       [['show', folder, 'nobody'], 1, /there is no session "nobody"/],
       [['export', folder, 'nobody'], 1, /there is no session "nobody"/],
       [['list'], 2, /<folder> is missing: durable-turn list <folder>/],
@@ -287,11 +294,48 @@ describe('on a folder of its own', () => {
     await reopened.close();
   });
 
+  it('verify names a damaged file, the others refuse to guess, and repair keeps the originals', async () => {
+    const table = join(folder, '000005.ldb');
+    const bytes = readFileSync(table);
+    bytes.writeUInt8(bytes.readUInt8(3_000) ^ 4, 3_000);
+    writeFileSync(table, bytes);
+    const before = printOf(folder);
+    const verified = await run('verify', folder);
+    expect(verified).toMatchObject({ code: 1, errors: '' });
+    expect(verified.out).toMatch(/^000005\.ldb: .+\n.*turns is damaged: 1 finding; durable-turn repair/);
+    for (const args of [
+      ['list', folder],
+      ['stats', folder],
+      ['show', folder, 'completed'],
+    ]) {
+      const refused = await here(...args);
+      expect({ args, code: refused.code }).toEqual({ args, code: 1 });
+      expect(refused.errors).toMatch(/000005\.ldb .*npx durable-turn repair/);
+    }
+    expect(printOf(folder)).toEqual(before);
+
+    const [repaired] = await told('repair', folder);
+    expect(repaired.findings.map(({ file }: { file: string }) => file)).toEqual(['000005.ldb']);
+    expect(readFileSync(join(repaired.originals, '000005.ldb'))).toEqual(bytes);
+    expect((await here('repair', folder)).out).toMatch(/is not damaged; nothing was done/);
+    // The files are whole now; of the session that had a record in the damaged block something is missing.
+    const { records, files } = JSON.parse((await here('verify', folder, '--json')).out);
+    const damaged = repaired.sessions.map(({ sessionId }: { sessionId: string }) => sessionId);
+    expect(files).toEqual([]);
+    expect(records.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(damaged);
+    const [sheet] = await told('show', folder, 'in doubt');
+    expect(sheet.messages).toEqual(expected.sessions['in doubt']?.messages);
+  });
+
   it('show lists what is damaged beside what is not, and fails', async () => {
     const level = new Level<string, Buffer>(folder, { valueEncoding: 'buffer' });
     await level.sublevel<string, Buffer>('turn', { valueEncoding: 'buffer' }).put('interrupted', Buffer.from('junk'));
     await level.sublevel<string, Buffer>('head', { valueEncoding: 'buffer' }).put('failed', Buffer.from('junk'));
     await level.close();
+    const { code: verdict, out: found } = await here('verify', folder);
+    expect(verdict).toBe(1);
+    expect(found).toContain('session interrupted: the turn record interrupted has too short');
+    expect(found).toMatch(/turns are whole, and 2 records or sessions in it damaged: the service goes on/);
     const shown = await run('show', folder, 'interrupted');
     expect(shown.code).toBe(1);
     expect(shown.out).toMatch(/^DAMAGED +turn interrupted: too short$/m);

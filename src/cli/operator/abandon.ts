@@ -10,8 +10,8 @@ import { People } from '../../engine/people.js';
 import { Recovery } from '../../engine/recovery.js';
 import { Roster } from '../../engine/roster.js';
 import { TurnHandles } from '../../engine/turn-handles.js';
+import { databaseFolder } from '../../store/inspect.js';
 import { openLevelStore } from '../../store/level-store.js';
-import { databaseFolder } from '../../store/view.js';
 import { FAILED, Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
 
 export const abandon: Verb = {
@@ -30,7 +30,7 @@ export const abandon: Verb = {
     if (typeof reason !== 'string' || reason === '') throw new Refusal(WRONG_ARGUMENTS, 'give --reason <text>');
     const sessionId = sessionOfTurn(turnId);
     if (sessionId === undefined) throw new Refusal(WRONG_ARGUMENTS, `${turnId} is no turn id; see interrupted`);
-    const store = await openLevelStore({ path: await databaseFolder(folder) });
+    const store = await openLevelStore({ path: databaseFolder(folder) });
     try {
       await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
       const ended = (await store.head(sessionId))?.ended;

@@ -40,7 +40,8 @@ export const row = (widths: readonly number[], cells: readonly (string | number)
     .join('  ')
     .trimEnd();
 
-export const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, what: string, many = `${what}s`): string =>
+  `${count} ${count === 1 ? what : many}`;
 
 /** Where a session is, in a word or two. */
 export function stateOf(head: Head): string {
