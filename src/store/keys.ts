@@ -83,6 +83,8 @@ export function sessionOfHead(key: string): string | undefined {
     return undefined;
   }
 }
+/** The session of a key that begins with its encoded id. */
+export const sessionOfPart = (key: string): string | undefined => sessionOfHead(key.split(SEPARATOR)[0] as string);
 export const turnKey = (sessionId: string): string => part(sessionId);
 export const outcomeKey = (turnId: string): string => part(turnId);
 export const seenKey = (sessionId: string, messageId: string): string =>
@@ -130,6 +132,12 @@ export function sessionOfDotted(id: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The session of a key that is an encoded turn id or call id. */
+export function sessionOfTurnPart(key: string): string | undefined {
+  const id = sessionOfHead(key);
+  return id === undefined ? undefined : sessionOfDotted(id);
 }
 
 export const inboxKey = (sessionId: string, seq: number, messageId: string): string =>

@@ -19,11 +19,16 @@ import type { Op, Tables } from './tables.js';
 /** Why the head of a session cannot be trusted to be its newest; undefined where it can. */
 export type Suspicion = (sessionId: string) => string | undefined;
 
-/** What is found without a head, and means something all the same. Messages and calls do not. */
-const CLAIMS: readonly (readonly [Kind, (key: string) => string | undefined])[] = [
+/** Every kind that tells a session, and how its keys do. */
+const TRACES: readonly (readonly [Kind, (key: string) => string | undefined])[] = [
   ['inbox', keys.sessionOfInbox],
   ['marker', keys.sessionOfMarker],
   ['turn', keys.sessionOfHead],
+  ['message', keys.sessionOfPart],
+  ['archive', keys.sessionOfPart],
+  ['seen', keys.sessionOfPart],
+  ['call', keys.sessionOfTurnPart],
+  ['outcome', keys.sessionOfTurnPart],
 ];
 
 /** Before anybody else uses the database. Costs every record of it. */
@@ -35,22 +40,29 @@ export async function scrub(tables: Tables, suspicion: Suspicion): Promise<reado
     const damage = await scrubSession(tables, sessionId, bytes, suspicion);
     if (damage !== undefined) found.push(damage);
   }
-  for (const [kind, sessionOf] of CLAIMS) {
+  for (const sessionId of await headless(tables)) {
+    const reason = `Session ${JSON.stringify(sessionId)} has lost its head.`;
+    const damage = { sessionId, agent: null, turnId: '', reason };
+    await tables.write([...(await quarantineOps(tables, sessionId, reason)), damageOp(damage)]);
+    found.push(damage);
+  }
+  return found;
+}
+
+/** Sessions of which there is a trace and no head, and not for a good reason: removed, or in quarantine before. */
+async function headless(tables: Tables): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const [kind, sessionOf] of TRACES) {
+    let last: string | undefined;
     for await (const [key] of tables.scan(kind)) {
       const sessionId = sessionOf(key);
-      if (sessionId === undefined || (await tables.get('head', keys.headKey(sessionId))) !== undefined) continue;
-      // A session that is being removed has lost its head for a good reason.
+      if (sessionId === undefined || sessionId === last) continue;
+      last = sessionId;
+      if ((await tables.get('head', keys.headKey(sessionId))) !== undefined) continue;
       if (await isBeingRemoved(tables, sessionId)) continue;
-      const damage = {
-        sessionId,
-        agent: null,
-        turnId: '',
-        reason: `Session ${JSON.stringify(sessionId)} has lost its head.`,
-      };
-      // Another record of the session may have led here before.
-      if (found.some((other) => other.sessionId === sessionId)) continue;
-      await tables.write([...(await quarantineOps(tables, sessionId, damage.reason)), damageOp(damage)]);
-      found.push(damage);
+      // What goes into quarantine leaves messages and calls where they are, and neither input nor marker.
+      const known = await tables.keys('quarantine', keys.quarantineOfSession(sessionId), 1);
+      if (known.length === 0 || kind === 'inbox' || kind === 'marker' || kind === 'turn') found.add(sessionId);
     }
   }
   return found;

@@ -1,0 +1,9 @@
+// `npm run damage`: the whole matrix, 200 flips of each file, with a line for each case. Takes about half an hour.
+import { spawnSync } from 'node:child_process';
+
+const { status } = spawnSync(
+  process.execPath,
+  ['node_modules/vitest/vitest.mjs', 'run', 'test/store/damage/matrix.test.ts', '--disable-console-intercept'],
+  { stdio: 'inherit', env: { DAMAGE_FLIPS: '200', ...process.env } },
+);
+process.exitCode = status ?? 1;

@@ -1,0 +1,18 @@
+// Every file of a data folder, damaged in every way: the service starts or says what to do, what is damaged is told, and
+// nothing that was never stored is read (I2, I5, I12; cases C19, C29). `npm run damage` does 200 flips of each file.
+import { expect, it } from 'vitest';
+import { runMatrix } from './matrix.js';
+
+const FLIPS = process.env.DAMAGE_FLIPS;
+const SEED = Number(process.env.DAMAGE_SEED ?? 1);
+
+it(`case C19: every file of a data folder damaged in every way, seed ${SEED}`, async () => {
+  const thorough = FLIPS === undefined ? null : { flips: Number(FLIPS) };
+  const figures = await runMatrix(thorough, SEED, thorough === null ? undefined : console.log);
+  const { wrong, ...counted } = figures;
+  console.log(JSON.stringify(counted));
+  expect(wrong).toEqual([]);
+  expect(figures.abortedAgain).toBe(0);
+  expect(figures.started + figures.refused).toBe(figures.cases);
+  expect(figures.files).toBeGreaterThanOrEqual(10);
+}, 3_600_000);
