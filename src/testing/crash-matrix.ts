@@ -70,7 +70,6 @@ export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashRep
   const work = new RealWork();
   try {
     const whole = await runSchedule(agent, [], work);
-    work.takeForUsual();
     const expected = expectedOf(whole, expect.effects ?? {}, expect.outcome);
     const tools = [...whole.effects.map(({ tool }) => tool), ...Object.keys(expect.effects ?? {})];
     checkWhole(whole, new Tally(expected, tools), expect.outcome);

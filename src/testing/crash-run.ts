@@ -9,15 +9,7 @@ import type { TurnEngine } from '../engine/turn-engine.js';
 import type { DiskImage } from './crash-disk.js';
 import { CrashProcess } from './crash-process.js';
 import type { CrashPoint, CrashSchedule } from './crash-schedule.js';
-import {
-  PATIENCE_MS,
-  type RealWork,
-  realTime,
-  simulatedTime,
-  type Time,
-  turns,
-  type WorldClock,
-} from './crash-time.js';
+import { type RealWork, realTime, simulatedTime, type Time, turns, type WorldClock } from './crash-time.js';
 import type { Effect, EffectLedger } from './ledger.js';
 import { Timeline } from './timeline.js';
 
@@ -59,8 +51,9 @@ type End =
   | { readonly died: false; readonly outcome: string; readonly parked: readonly string[] };
 
 export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: RealWork): Promise<CrashRun> {
-  const time = agent.realTime ? realTime() : simulatedTime(work);
-  const timeline = new Timeline(() => time.clock.now());
+  const timeline = new Timeline();
+  const time = agent.realTime ? realTime() : simulatedTime(work, () => timeline.length);
+  timeline.startAt(() => time.clock.now());
   const before = agent.ledger.entries.length;
   let image: DiskImage = new Map();
   for (let crashes = 0; ; crashes += 1) {
@@ -81,7 +74,7 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
     }
     // What its tools still do is done before the next process starts: a request that was sent may land.
     await turns();
-    await work.over(agent.realTime ? agent.timeoutMs : PATIENCE_MS);
+    await work.over(() => timeline.length);
     await turns();
     image = process.store.image;
   }

@@ -9,8 +9,8 @@ import { simulatedClock } from './simulated-clock.js';
 
 /** Turns of the event loop that everything has that waits for no timer and no I/O. */
 const TURNS = 3;
-/** How long simulated time waits for real work that makes no progress, in ms. */
-export const PATIENCE_MS = 1_000;
+/** How long real work that leads to nothing is waited for, in ms. */
+const PATIENCE_MS = 1_000;
 
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -28,44 +28,41 @@ export interface Time {
   pass(): Promise<void>;
 }
 
-/** Real work under way: sockets, files, timers of this process beyond those that are always there. */
+/**
+ * Real work under way: sockets, files and timers of this process beyond those that are open anyway, as servers of the
+ * test and connections that are kept. Nobody tells which is which, so what stays open for long while nothing happens
+ * counts as usual, until it is seen to be gone.
+ */
 export class RealWork {
-  #usual = new Map<string, number>();
-  #since: number | undefined;
+  readonly #usual = open();
+  #since = 0;
+  #happened = -1;
 
-  constructor() {
-    this.takeForUsual();
-  }
-
-  /** What is open now is no sign of work: servers of the test, connections that are kept open. */
-  takeForUsual(): void {
-    for (const [kind, count] of open()) this.#usual.set(kind, Math.max(count, this.#usual.get(kind) ?? 0));
-  }
-
-  get isUnderWay(): boolean {
-    return [...open()].some(([kind, count]) => count > (this.#usual.get(kind) ?? 0));
-  }
-
-  /** Waits a little where real work is under way. false: there is none, or it has been open for long without an end. */
-  async waited(): Promise<boolean> {
-    if (!this.isUnderWay) {
-      this.#since = undefined;
+  /**
+   * Waits a little where real work is under way; `happened` counts what it has led to. false: there is none, or it has
+   * led to nothing for long.
+   */
+  async waited(happened: number): Promise<boolean> {
+    const now = open();
+    for (const [kind, count] of this.#usual) this.#usual.set(kind, Math.min(count, now.get(kind) ?? 0));
+    if ([...now].every(([kind, count]) => count <= (this.#usual.get(kind) ?? 0))) {
+      this.#happened = -1;
       return false;
     }
-    this.#since ??= performance.now();
+    if (happened !== this.#happened) this.#since = performance.now();
+    this.#happened = happened;
     if (performance.now() - this.#since > PATIENCE_MS) {
-      this.takeForUsual();
-      this.#since = undefined;
+      for (const [kind, count] of now) this.#usual.set(kind, count);
+      this.#happened = -1;
       return false;
     }
     await sleep(1);
     return true;
   }
 
-  /** Until none is under way, `ms` at most. */
-  async over(ms: number): Promise<void> {
-    const end = performance.now() + ms;
-    while (this.isUnderWay && performance.now() < end) await sleep(1);
+  /** Until none is under way, or it leads to nothing. */
+  async over(happened: () => number): Promise<void> {
+    while (await this.waited(happened())) await turns();
   }
 }
 
@@ -76,12 +73,12 @@ function open(): Map<string, number> {
 }
 
 /** Hours pass at once: the next timer fires as soon as nothing else can happen. */
-export function simulatedTime(work: RealWork): Time {
+export function simulatedTime(work: RealWork, happened: () => number): Time {
   const clock = simulatedClock();
   return {
     clock,
     async pass() {
-      if (await work.waited()) return;
+      if (await work.waited(happened())) return;
       if (clock.nextAt === undefined) await sleep(1);
       else await clock.advance(clock.nextAt - clock.now());
     },

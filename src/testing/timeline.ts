@@ -6,10 +6,11 @@ import type { Commit } from '../core/ports.js';
 
 export class Timeline {
   readonly #lines: string[] = [];
-  readonly #now: () => number;
-  readonly #startedAt: number;
+  #now: () => number = () => 0;
+  #startedAt = 0;
 
-  constructor(now: () => number) {
+  /** From here on moments are those of this clock, counted from now. */
+  startAt(now: () => number): void {
     this.#now = now;
     this.#startedAt = now();
   }
@@ -18,6 +19,11 @@ export class Timeline {
   add(who: number, what: string): void {
     const seconds = ((this.#now() - this.#startedAt) / 1000).toFixed(3);
     this.#lines.push(`${seconds.padStart(10)} s  process ${who}  ${what}`);
+  }
+
+  /** How much has happened. */
+  get length(): number {
+    return this.#lines.length;
   }
 
   toString(): string {
