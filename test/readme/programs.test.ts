@@ -1,7 +1,7 @@
 // The code of the README against the packed package: every block compiles, and the two programs do what is said of
 // them, as real processes, with a SIGKILL in between.
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -28,6 +28,7 @@ let project: string;
 let compiled: string;
 
 const fileOf = ({ language }: Block, index: number): string => `block-${index}.${language === 'ts' ? 'mts' : 'mjs'}`;
+const example = join(root, 'test', 'service', 'program');
 const programs = blocks.filter(({ language }) => language === 'ts' || language === 'js');
 
 beforeAll(async () => {
@@ -37,8 +38,11 @@ beforeAll(async () => {
   mkdirSync(project);
   const modules = join(dirname(project), 'node_modules');
   mkdirSync(join(modules, '@ai-sdk'), { recursive: true });
-  for (const name of ['zod', '@ai-sdk/anthropic'])
+  for (const name of ['zod', '@ai-sdk/anthropic', 'fastify'])
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
+  // What the blocks of the example service import.
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
+  for (const name of readdirSync(example)) if (name.endsWith('.ts')) cpSync(join(example, name), join(project, name));
 }, 120_000);
 
 afterAll(() => service?.remove());

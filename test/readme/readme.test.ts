@@ -198,6 +198,11 @@ describe('what the README names', () => {
     expect(readme.match(avoided)).toBeNull();
   });
 
+  it('has of the example service what the tests run', () => {
+    const shown = blocks.filter(({ section }) => section === 'In your service').map(({ code }) => code);
+    for (const name of ['stream.ts', 'service.ts']) expect(shown).toContain(source(`test/service/program/${name}`));
+  });
+
   it('begins with a complete example of at most 30 lines', () => {
     expect(blockIn('A complete example', 'ts').trimEnd().split('\n').length).toBeLessThanOrEqual(30);
   });

@@ -1,9 +1,9 @@
-// The HTTP side of a chat: messages in, one stream out, a stop button, approvals, health.
+// The HTTP side of a chat: messages in, a stop button, approvals, health; the stream out is in stream.ts.
 // Knows nothing of models and tools.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type TurnEngine, TurnError } from 'durable-turn';
 import type { FastifyInstance } from 'fastify';
+import { streamEvents } from './stream.js';
 
 type Session = { Params: { id: string } };
 type Message = { Body: { text: string; messageId: string } };
@@ -20,8 +20,6 @@ const decision = {
   properties: { allow: { type: 'boolean' }, reason: { type: 'string' } },
 };
 
-/** A person whose stream is open is there; renewed with every beat. */
-const BEAT_MS = 15_000;
 const PERSON = 'the owner of the token';
 
 export function routes(app: FastifyInstance, engine: TurnEngine, isReady: () => boolean): void {
@@ -33,37 +31,7 @@ export function routes(app: FastifyInstance, engine: TurnEngine, isReady: () => 
     return reply.code(202).send({ accepted, turnId: turn.turnId });
   });
 
-  // The first connection, a reload, another tab, and a reconnect behind a deploy.
-  app.get<Session>('/sessions/:id/events', async (request, reply) => {
-    const { id } = request.params;
-    await engine.session(id); // one that cannot be read gets an answer that says why, and no stream
-    const after = request.headers['last-event-id'];
-    const attend = () => engine.attend(id, { person: PERSON, forMs: 4 * BEAT_MS });
-    await attend();
-    reply.hijack();
-    const out = reply.raw;
-    const gone = new AbortController();
-    out.once('close', () => gone.abort()); // a closed tab is no cancel: the turn goes on
-    out.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
-    out.write('retry: 500\n\n');
-    const beat = setInterval(() => {
-      out.write(': still here\n\n');
-      void attend();
-    }, BEAT_MS);
-    try {
-      const { signal } = gone;
-      for await (const event of engine.follow(id, typeof after === 'string' ? { after, signal } : { signal })) {
-        const taken = out.write(`id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`);
-        // A slow reader is waited for here and nowhere else; what it misses becomes a new snapshot.
-        if (!taken) await once(out, 'drain', { signal });
-      }
-    } catch (error) {
-      if (!gone.signal.aborted) request.log.error(error);
-    } finally {
-      clearInterval(beat);
-      out.end();
-    }
-  });
+  app.get<Session>('/sessions/:id/events', (request, reply) => streamEvents(engine, PERSON, request, reply));
 
   app.post<Session>('/sessions/:id/stop', async (request) => {
     const turn = engine.activeTurn(request.params.id);
