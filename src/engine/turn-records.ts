@@ -17,11 +17,12 @@ import {
 } from '../core/messages.js';
 import { NUDGES } from '../core/nudges.js';
 import { resultsOf } from '../core/outputs.js';
-import type { Clock, Ids, SessionRecords, TranscriptWrite } from '../core/ports.js';
+import type { Clock, Ids, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';
-import { openAnswer, planTranscript, repairStored } from '../core/transcript.js';
+import { openAnswer, repairStored } from '../core/transcript.js';
 import { reviewRecord } from './announcements.js';
+import { CanonicalList } from './canonical-list.js';
 import type { CommitParts } from './head-writer.js';
 import type { Durable, Written } from './written.js';
 
@@ -39,13 +40,8 @@ export class TurnRecords {
   private grants: readonly Grant[];
   private readonly clock: Clock;
   private readonly ids: Ids;
-  private list: StoredMessage[];
-  private stored: StoredMessage[];
-  /** So many messages at the beginning of `list` are those of `stored`: appending changes nothing about them. */
-  private same: number;
+  private readonly list: CanonicalList;
   private joined: readonly InboxRecord[] = [];
-  /** What a compaction took out of the list, until it is on disk as an archive. */
-  private archived: readonly StoredMessage[] = [];
   /** Size of the list at the last compaction that was refused, in characters; null: none was. */
   compactionRefusedAt: number | null;
   /** The first message after a resume says so. */
@@ -55,9 +51,7 @@ export class TurnRecords {
     this.turnId = turnId;
     this.clock = ports.clock;
     this.ids = ports.ids;
-    this.stored = [...records.messages];
-    this.list = [...records.messages];
-    this.same = this.list.length;
+    this.list = new CanonicalList(records.messages);
     this.journal = new Journal(records.head.turnId === turnId ? records.calls : []);
     this.inbox = records.inbox;
     this.reviews = new Map(records.reviews.map((review) => [review.callId, review]));
@@ -69,12 +63,12 @@ export class TurnRecords {
   }
 
   get messages(): readonly StoredMessage[] {
-    return this.list;
+    return this.list.messages;
   }
 
   /** The answer whose calls are being run, and its calls in the model's order. */
   get answer(): StoredMessage | undefined {
-    return openAnswer(this.list);
+    return openAnswer(this.messages);
   }
 
   get batch(): readonly CallRecord[] {
@@ -83,7 +77,7 @@ export class TurnRecords {
 
   /** The list as it is on disk. */
   get storedMessages(): readonly StoredMessage[] {
-    return [...this.stored];
+    return this.list.onDisk;
   }
 
   /** The calls of the batch as they are on disk. */
@@ -93,14 +87,12 @@ export class TurnRecords {
 
   /** The canonical list, where it is another than the stored one. */
   adoptList(list: readonly StoredMessage[]): void {
-    this.list = [...list];
-    this.same = 0;
+    this.list.replace(list);
   }
 
   /** A shorter list takes the place of this one; what left it is kept as an archive. */
   compactTo(list: readonly StoredMessage[], removed: readonly StoredMessage[]): void {
-    this.adoptList(list);
-    this.archived = [...this.archived, ...removed];
+    this.list.compactTo(list, removed);
     this.compactionRefusedAt = null;
   }
 
@@ -111,7 +103,7 @@ export class TurnRecords {
   append(message: Message, origin: MessageMeta['origin'], more: Partial<MessageMeta> = {}): void {
     const resumed = this.resumed === undefined ? {} : { resumed: this.resumed };
     this.resumed = undefined;
-    this.list.push(this.make(message, origin, { ...more, ...resumed }));
+    this.list.append(this.make(message, origin, { ...more, ...resumed }));
   }
 
   /** A message of this turn that is in no list yet. */
@@ -122,7 +114,7 @@ export class TurnRecords {
   /** Every local call in the list gets exactly one result, whatever left it open (I10, case C1). */
   repair(): void {
     const open = this.answer;
-    const settled = open === undefined ? this.list : this.list.slice(0, -1);
+    const settled = open === undefined ? this.messages : this.messages.slice(0, -1);
     const repaired = repairStored(settled, (message, answered) => ({
       message,
       meta: { id: this.ids(), at: this.clock.now(), turnId: answered.meta.turnId, origin: 'tool' },
@@ -199,7 +191,9 @@ export class TurnRecords {
   }
 
   lastAnswer(): StoredMessage | undefined {
-    return this.list.findLast((stored) => stored.meta.turnId === this.turnId && stored.message.role === 'assistant');
+    return this.messages.findLast(
+      (stored) => stored.meta.turnId === this.turnId && stored.message.role === 'assistant',
+    );
   }
 
   lastText(): string {
@@ -221,14 +215,9 @@ export class TurnRecords {
    * a person can go on, what they are asked is part of it.
    */
   checkpointToWrite(head: Head, needsPerson: boolean): Written {
-    // What leaves the list may never have been on disk: then the rest looks like an append, and is a rewrite all the same.
-    const transcript: TranscriptWrite | undefined =
-      this.archived.length > 0
-        ? { kind: 'rewrite', epoch: head.epoch + 1, messages: this.list }
-        : planTranscript(this.stored, this.list, head.epoch, this.same);
+    const list = this.list.toWrite(head);
     const parts: CommitParts = {
-      ...(transcript === undefined ? {} : { transcript }),
-      ...(this.archived.length === 0 ? {} : { archive: this.archived }),
+      ...list.parts,
       ...(this.joined.length === 0
         ? {}
         : {
@@ -236,34 +225,18 @@ export class TurnRecords {
             seen: this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId })),
           }),
     };
-    const patch: Partial<Head> = {
-      epoch: transcript?.kind === 'rewrite' ? transcript.epoch : head.epoch,
-      count: this.list.length,
-      archived: head.archived + this.archived.length,
-    };
-    return this.written(this.journal.changedAll(), parts, patch, needsPerson);
+    return this.written(this.journal.changedAll(), parts, list.patch, needsPerson);
   }
 
   /** Called when the commit is durable; gives what is new on disk. */
   markWritten(written: Written): Durable {
     const calls = this.journal.written(written.calls);
-    const { transcript, archive, inbox, reviews } = written.parts;
-    if (archive !== undefined) this.archived = this.archived.slice(archive.length);
-    let added: readonly StoredMessage[] = [];
-    if (transcript?.kind === 'append') {
-      added = transcript.messages;
-      for (const message of added) this.stored.push(message);
-      this.same = this.stored.length;
-    } else if (transcript !== undefined) {
-      const before = new Set(this.stored);
-      added = [...(archive ?? []), ...transcript.messages].filter((message) => !before.has(message));
-      this.stored = [...transcript.messages];
-      this.same = this.stored.length;
-    }
+    const messages = this.list.written(written.parts);
+    const { transcript, inbox, reviews } = written.parts;
     for (const review of reviews?.put ?? []) this.reviews.set(review.callId, review);
     for (const callId of reviews?.remove ?? []) this.reviews.delete(callId);
     if (inbox !== undefined) this.joined = this.joined.filter((input) => !inbox.remove.includes(input));
-    return { messages: added, calls, reviews: reviews?.put ?? [], rewritten: transcript?.kind === 'rewrite' };
+    return { messages, calls, reviews: reviews?.put ?? [], rewritten: transcript?.kind === 'rewrite' };
   }
 
   private written(
