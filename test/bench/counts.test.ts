@@ -39,6 +39,11 @@ describe('counts that no machine changes', () => {
     expect(countOf('B1', 'synced commits per iteration')).toBe(2);
   });
 
+  it('a start reads a few keys for each interrupted turn, however many sessions are stored', () => {
+    expect(countOf('B4', 'keys read by a start')).toBeLessThan(40);
+    expect(countOf('B4', 'the same with')).toBe(1);
+  });
+
   it('a turn writes a bounded number of bytes for each byte of new content', () => {
     expect(countOf('B6', "bytes written / bytes of new content, effect 'none'")).toBeLessThan(1.9);
     expect(countOf('B6', "bytes written / bytes of new content, effect 'external'")).toBeLessThan(2.8);

@@ -6,6 +6,7 @@
 //   --check                 exit code 1 when a target is not met
 //   --json <file>           the figures as JSON as well
 //   --markdown              the table as Markdown
+//   --trajectories <folder> recorded runs of agents, for B9
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     check: { type: 'boolean', default: false },
     json: { type: 'string' },
     markdown: { type: 'boolean', default: false },
+    trajectories: { type: 'string' },
   },
 });
 
@@ -33,11 +35,11 @@ if (unknown.length > 0) {
 
 const rows = [];
 for (const id of ids) {
-  const { counts } = options;
+  const { counts, trajectories } = options;
   for (const [name, run] of Object.entries(WORKLOADS[id])) {
     if (counts && !run.countsOnly) continue;
     process.stderr.write(`${id} ${name}\n`);
-    rows.push(...(await run({ ...SIZES[size][name], counts })));
+    rows.push(...(await run({ ...SIZES[size][name], counts, trajectories })));
   }
 }
 const shown = options.counts ? rows.filter(({ count }) => count) : rows;

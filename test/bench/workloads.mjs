@@ -1,5 +1,11 @@
 // Owns which workloads there are and how large they are. Their figures and targets are in the files of the workloads.
+import { importing } from './import-time.mjs';
+import { grouped } from './many-sessions.mjs';
 import { effectful, harmless, longHistory, written } from './one-session.mjs';
+import { parked } from './parked.mjs';
+import { recordedRuns } from './recorded-runs.mjs';
+import { recovery } from './recovery.mjs';
+import { keysRead, start } from './start.mjs';
 
 /** Gives figures that depend on no machine. */
 const counted = (run) => Object.assign((sizes) => run(sizes), { countsOnly: true });
@@ -7,7 +13,13 @@ const counted = (run) => Object.assign((sizes) => run(sizes), { countsOnly: true
 export const WORKLOADS = {
   B1: { effectful: counted(effectful), longHistory },
   B2: { harmless },
+  B3: { grouped },
+  B4: { start, keysRead: counted(keysRead) },
+  B5: { recovery },
   B6: { written: counted(written) },
+  B7: { parked },
+  B8: { importing },
+  B9: { recordedRuns },
 };
 
 export const SIZES = {
@@ -15,12 +27,26 @@ export const SIZES = {
     effectful: { iterations: 200, rounds: 9 },
     longHistory: { iterations: 100, rounds: 5, megabytes: [0, 1, 10, 50] },
     harmless: { iterations: 20_000, rounds: 3 },
+    grouped: { sessions: 200, iterations: 10, rounds: 5 },
+    start: { sessions: [1_000, 100_000, 1_000_000], rounds: 9 },
+    keysRead: { few: 10, many: 1_000 },
+    recovery: { turns: 1_000, messages: 200, rounds: 3 },
     written: { sizes: [50, 500] },
+    parked: { sessions: 10_000 },
+    importing: { rounds: 9 },
+    recordedRuns: { rounds: 5 },
   },
   quick: {
     effectful: { iterations: 50, rounds: 3 },
     longHistory: { iterations: 20, rounds: 3, megabytes: [0, 1, 10] },
     harmless: { iterations: 500, rounds: 2 },
+    grouped: { sessions: 50, iterations: 4, rounds: 2 },
+    start: { sessions: [100, 2_000], rounds: 3 },
+    keysRead: { few: 10, many: 1_000 },
+    recovery: { turns: 100, messages: 50, rounds: 1 },
     written: { sizes: [20, 100] },
+    parked: { sessions: 500 },
+    importing: { rounds: 3 },
+    recordedRuns: { rounds: 1 },
   },
 };

@@ -1,0 +1,126 @@
+// B4: how long a start takes until it knows the interrupted turns, whatever else is stored.
+import { join } from 'node:path';
+import { openLevelStore } from 'durable-turn/level';
+import { Level } from 'level';
+import { encodeCommit } from '../../dist/src/store/commit.js';
+import { inFolder } from './disk.mjs';
+import { figure } from './figures.mjs';
+import { AGENT, Builder, finished, IDS, interrupted } from './stores.mjs';
+
+const INTERRUPTED = 10;
+
+/** So many finished sessions, as many markers that came and went, and a few interrupted turns. */
+async function build(folder, sessions, idOf) {
+  const builder = await Builder.in(folder);
+  for (let n = 0; n < sessions; n += 1) {
+    const id = idOf(n);
+    await builder.add(finished(id));
+    const markers = encodeCommit(interrupted(id, 0)).ops.filter(({ kind }) => kind === 'marker');
+    await builder.write(markers);
+    await builder.write(markers.map(({ kind, key }) => ({ type: 'del', kind, key })));
+  }
+  for (let n = 0; n < INTERRUPTED; n += 1) await builder.add(interrupted(idOf(sessions + n), 4));
+  await builder.close();
+}
+
+/** LevelDB alone: what it does when it opens, recovering its log and compacting, is not ours to shorten. */
+async function openPlain(path) {
+  const began = performance.now();
+  const db = new Level(path, { createIfMissing: false });
+  await db.open();
+  const ms = performance.now() - began;
+  await db.close();
+  return ms;
+}
+
+async function openToList(path) {
+  const began = performance.now();
+  const store = await openLevelStore({ path });
+  const opened = performance.now();
+  const markers = await store.markers(AGENT);
+  const listed = performance.now();
+  await store.close();
+  if (markers.length !== INTERRUPTED) throw new Error(`${markers.length} interrupted turns were found`);
+  return { ms: listed - began, listMs: listed - opened };
+}
+
+export async function start({ sessions, rounds }) {
+  const rows = [];
+  for (const [ids, idOf] of Object.entries(IDS)) {
+    for (const count of sessions) {
+      const found = { upkeep: [], first: [], ms: [], list: [], floor: [] };
+      await inFolder(async (folder) => {
+        await build(folder, count, idOf);
+        const path = join(folder, 'db');
+        found.upkeep.push(await openPlain(path));
+        found.first.push((await openToList(path)).ms);
+        for (let round = 0; round < rounds; round += 1) {
+          found.floor.push(await openPlain(path));
+          const { ms, listMs } = await openToList(path);
+          found.ms.push(ms);
+          found.list.push(listMs);
+        }
+      });
+      const row = (name, values, more) =>
+        figure({ workload: 'B4', name: `${count} sessions, ${ids} ids: ${name}`, unit: 'ms', rounds: values, ...more });
+      const isMost = count === sessions.at(-1);
+      rows.push(
+        row('the list, once open', found.list, isMost ? { target: { atMost: 5 } } : {}),
+        row('open store to list / opening LevelDB alone', found.ms, { floors: found.floor }),
+        row('upkeep, LevelDB at the first opening', found.upkeep),
+        row('upkeep, the first start behind it', found.first),
+      );
+    }
+  }
+  return rows;
+}
+
+/** Keys that a start reads, as LevelDB is asked for them: they must not grow with what is stored. */
+export async function keysRead({ few, many }) {
+  const read = [];
+  for (const sessions of [few, many]) {
+    read.push(
+      await inFolder(async (folder) => {
+        await build(folder, sessions, IDS['time-ordered']);
+        return countReads(() => openToList(join(folder, 'db')));
+      }),
+    );
+  }
+  const row = (name, value, target) => figure({ workload: 'B4', name, unit: '', rounds: [value], target, count: true });
+  return [
+    row('keys read by a start that finds ten interrupted turns', read[1], { atMost: 100 }),
+    row(`the same with ${many} sessions / with ${few}`, read[1] / read[0], { atMost: 1 }),
+  ];
+}
+
+async function countReads(work) {
+  const { _get, _iterator, _keys } = Level.prototype;
+  let keys = 0;
+  const counted = (iterator, methods) => {
+    for (const method of methods) {
+      const original = iterator[method];
+      iterator[method] = async function count(...args) {
+        const found = await original.apply(this, args);
+        keys += Array.isArray(found?.[0]) || method !== '_next' ? (found?.length ?? 0) : found === undefined ? 0 : 1;
+        return found;
+      };
+    }
+    return iterator;
+  };
+  Level.prototype._get = function get(...args) {
+    keys += 1;
+    return _get.apply(this, args);
+  };
+  Level.prototype._iterator = function iterator(...args) {
+    return counted(_iterator.apply(this, args), ['_nextv', '_all']);
+  };
+  Level.prototype._keys = function keysOf(...args) {
+    return counted(_keys.apply(this, args), ['_nextv', '_all']);
+  };
+  try {
+    await work();
+  } finally {
+    Object.assign(Level.prototype, { _get, _iterator, _keys });
+  }
+  return keys;
+}
