@@ -70,7 +70,9 @@ export class ProcessStore extends MortalStore {
   }
 
   override async release(lease: Lease): Promise<void> {
-    this.leases.delete(lease);
-    await super.release(lease);
+    return this.whileAlive(async () => {
+      await this.inner.release(lease);
+      this.leases.delete(lease);
+    });
   }
 }
