@@ -11,7 +11,7 @@ import { RealWork } from './crash-time.js';
 import { EffectLedger, type Ledger } from './ledger.js';
 import { randomFrom } from './random.js';
 
-export interface CrashMatrixOptions extends Pick<Agent, 'createEngine' | 'model'> {
+export interface CrashMatrixOptions {
   /**
    * Makes an engine of yours out of the store, clock and model of one process; called for every process. What tools do
    * goes to receivers outside, as your tests have them: those survive.
