@@ -133,3 +133,21 @@ it('the ten-minute turn, killed twice, sends each mail exactly once', { timeout:
   expect(new Set(sent.map((line) => line.split(' ')[1])).size).toBe(5);
   expect(existsSync(join(folder, 'turns'))).toBe(true);
 });
+
+it('the agent under test fails as it says, and its fix passes', { timeout: 120_000 }, async () => {
+  const folder = join(project, 'own-agent');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'mail.test.mjs'), blockIn('Test your own agent', 'js'));
+  const ran = run(process.execPath, ['--test', 'mail.test.mjs'], { cwd: folder, env: plainEnv });
+  const { code, stdout } = (await ran.catch((error: { code: number; stdout: string }) => error)) as {
+    code?: number;
+    stdout: string;
+  };
+  expect(code).toBe(1);
+  expect(stdout).toContain('not ok 1 - the naive tool sends each mail once, whenever it crashes');
+  expect(stdout).toContain('ok 2 - the careful tool sends each mail once, whenever it crashes');
+  // Keys contain a random turn id.
+  const told = blockIn('Test your own agent', 'text').replaceAll('…', '').trimEnd().split('\n');
+  expect(told.length).toBeGreaterThan(10);
+  for (const line of told) expect(stdout).toContain(line.trimEnd());
+});

@@ -13,6 +13,7 @@ import {
 import * as bounds from '../../machines/limits.js';
 import { TurnError, type TurnErrorCode } from '../../src/core/errors.js';
 import { KINDS } from '../../src/store/keys.js';
+import * as kit from '../../src/testing/index.js';
 import {
   anchors,
   blockIn,
@@ -61,6 +62,14 @@ describe('the tables of options', () => {
     const own = membersOf('src/core/tools.ts', 'Tool');
     expect(own).toContainEqual({ name: 'reconcile', required: false });
     expect(told('Tool', 'field')).toEqual(asTold(own));
+  });
+
+  it('name every option of crashMatrix and every function of the kit, and say which are required', () => {
+    const own = membersOf('src/testing/crash-matrix.ts', 'CrashMatrixOptions');
+    expect(own).toContainEqual({ name: 'scenario', required: true });
+    expect(told('Test your own agent', 'option')).toEqual(asTold(own));
+    const names = namesIn(tableIn('Test your own agent', 'name')).map((name) => name.split('(')[0] as string);
+    expect(sorted([...names, 'crashMatrix'])).toEqual(sorted(Object.keys(kit)));
   });
 
   it('name every function of createTurnEngine with its arguments, and every field of `turn`', () => {
@@ -208,7 +217,7 @@ describe('what the README names', () => {
   });
 
   it('has code in languages that the other tests run or compile', () => {
-    const known = ['ts', 'js', 'sh', 'mermaid'];
+    const known = ['ts', 'js', 'sh', 'mermaid', 'text'];
     expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
     expect(parts.length).toBeGreaterThan(17);
   });
