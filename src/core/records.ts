@@ -89,8 +89,13 @@ export interface Head {
   /** The journal of the latest turn: records that were dispatched, and those that are settled. A mismatch is damage. */
   readonly dispatched: number;
   readonly settled: number;
-  /** Input waiting in the inbox. */
+  /** Input waiting in the inbox. A mismatch is damage. */
   readonly waitingInput: number;
+  /**
+   * The revision that wrote the checkpoint, or null where there is none; a checkpoint of another revision is damage.
+   * Absent in heads that an older release wrote.
+   */
+  readonly checkpointAt?: number | null;
 }
 
 /** The envelope of one checkpoint. `snapshot` is what XState persisted. */

@@ -27,7 +27,10 @@ export class HeadWriter {
 
   /** The commit that would come next, with everything fixed: it can be handed in again until it is durable. */
   next(patch: Partial<Head>, parts: CommitParts, lease: Lease | null): Commit {
-    const head: Head = { ...this.current, ...patch, revision: this.current.revision + 1 };
+    const revision = this.current.revision + 1;
+    const { checkpoint } = parts;
+    const written = checkpoint === undefined ? {} : { checkpointAt: checkpoint === null ? null : revision };
+    const head: Head = { ...this.current, ...patch, ...written, revision };
     return { ...parts, head, base: this.current.revision, lease, savedAt: this.clock.now() };
   }
 
@@ -72,5 +75,6 @@ export function newHead(sessionId: string, agent: string, routeKey: string): Hea
     dispatched: 0,
     settled: 0,
     waitingInput: 0,
+    checkpointAt: null,
   };
 }

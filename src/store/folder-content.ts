@@ -73,7 +73,8 @@ class FolderReading {
     const tables = this.#tables(manifest);
     const lastSequence = this.#logs(manifest);
     // Without a manifest and a log the tables have to tell.
-    if (lastSequence > 0 && lastSequence < acknowledged) {
+    const told = manifest !== null || lastSequence > 0;
+    if (told && lastSequence < acknowledged) {
       this.#lose(acknowledged);
       const missing = `${acknowledged - lastSequence} acknowledged writes are missing at its end`;
       this.#find(this.#names.filter((name) => LOG.test(name)).at(-1) ?? 'the log', missing);

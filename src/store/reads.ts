@@ -9,7 +9,7 @@ import type { CallRecord, Head, InboxRecord, OutcomeRecord, ReviewRecord, SeenRe
 import { damaged, damagedRecord } from './damage.js';
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
-import { decodeRecord } from './records.js';
+import { decodeRecord, revisionOf } from './records.js';
 import { isBeingRemoved } from './removal.js';
 import { readHead } from './sessions.js';
 import type { Snapshot, Tables } from './tables.js';
@@ -32,9 +32,9 @@ export function readSession(tables: Tables, sessionId: string): Promise<SessionR
     return {
       head,
       messages: await messagesOf(view, head),
-      checkpoint: await checkpointOf(view),
+      checkpoint: await checkpointOf(view, head),
       calls: await callsOf(view, head),
-      inbox: await inboxOf(view),
+      inbox: await countedInbox(view, head),
       reviews: await reviewsOf(view),
     };
   });
@@ -108,11 +108,20 @@ async function messagesOf(view: View, head: Head): Promise<readonly StoredMessag
   return messages;
 }
 
-async function checkpointOf(view: View): Promise<Json | null> {
+/** Where it is missing there is nothing to go on from, which whoever needs one finds out. */
+async function checkpointOf(view: View, head: Head): Promise<Json | null> {
   const key = keys.turnKey(view.sessionId);
   const bytes = await view.tables.get('turn', key, view.snapshot);
-  return bytes === undefined ? null : (decode(view, 'turn', key, bytes, 'the checkpoint') as Json);
+  if (bytes === undefined) return null;
+  const checkpoint = decode(view, 'turn', key, bytes, 'the checkpoint') as Json;
+  if (!isCheckpointOf(head, bytes))
+    throw damaged(view.sessionId, 'the checkpoint', 'is of another revision than the head says');
+  return checkpoint;
 }
+
+/** Heads of older releases do not say which it is. */
+export const isCheckpointOf = ({ checkpointAt }: Head, bytes: Buffer): boolean =>
+  checkpointAt === undefined || checkpointAt === revisionOf(bytes);
 
 async function callsOf(view: View, head: Head): Promise<readonly CallRecord[]> {
   if (head.turnId === null) return [];
@@ -127,6 +136,12 @@ async function callsOf(view: View, head: Head): Promise<readonly CallRecord[]> {
     );
   }
   return calls;
+}
+
+async function countedInbox(view: View, head: Head): Promise<readonly InboxRecord[]> {
+  const inbox = await inboxOf(view);
+  if (inbox.length === head.waitingInput) return inbox;
+  throw damaged(view.sessionId, 'the inbox', `has ${inbox.length} records where the head has ${head.waitingInput}`);
 }
 
 async function inboxOf(view: View): Promise<readonly InboxRecord[]> {

@@ -54,11 +54,14 @@ export function decodeRecord(kind: Kind, key: string, record: Buffer): Decoded {
     return { ok: false, damage: 'a wrong checksum' };
   try {
     const value = JSON.parse(record.toString('utf8', PAYLOAD_AT)) as Json;
-    return { ok: true, revision: record.readUIntBE(REVISION_AT, REVISION_BYTES), value };
+    return { ok: true, revision: revisionOf(record), value };
   } catch {
     return { ok: false, damage: 'no JSON' };
   }
 }
+
+/** The revision that wrote a record that was decoded. */
+export const revisionOf = (record: Buffer): number => record.readUIntBE(REVISION_AT, REVISION_BYTES);
 
 /** The checksum inside a record that was just encoded: stands for key and content. */
 export const checksumOf = (record: Buffer): number => record.readUInt32BE(CHECKSUM_AT);

@@ -10,7 +10,7 @@ import { damageOp } from './damage.js';
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
 import { moveOps, nextQuarantine, quarantineOps } from './quarantine.js';
-import { readArchive, readSession } from './reads.js';
+import { isCheckpointOf, readArchive, readSession } from './reads.js';
 import { decodeRecord } from './records.js';
 import { isBeingRemoved } from './removal.js';
 import { decodeHead, markerOf, markerOp } from './sessions.js';
@@ -81,7 +81,7 @@ async function scrubSession(
     return damage;
   }
   const ops: Op[] = await markerRepair(tables, head);
-  const suspect = head.inProgress ? suspicion(sessionId) : undefined;
+  const suspect = (head.inProgress ? suspicion(sessionId) : undefined) ?? (await staleCheckpoint(tables, head));
   if (suspect !== undefined) ops.push(...(await withoutCheckpoint(tables, sessionId, suspect)));
   const reason = suspect ?? (await damageOf(tables, sessionId));
   const damage = reason === undefined ? undefined : { sessionId, agent: head.agent, turnId: head.turnId ?? '', reason };
@@ -121,6 +121,13 @@ async function markerRepair(tables: Tables, head: Head): Promise<Op[]> {
   const record = decodeRecord('marker', key, bytes);
   const turnId = record.ok ? (record.value as { readonly turnId?: unknown }).turnId : undefined;
   return asked !== null && asked.turnId === turnId ? [] : [markerOp(head, savedAt)];
+}
+
+/** The newest checkpoint was lost, and an older one came to light. */
+async function staleCheckpoint(tables: Tables, head: Head): Promise<string | undefined> {
+  const bytes = await tables.get('turn', keys.turnKey(head.sessionId));
+  if (bytes === undefined || isCheckpointOf(head, bytes)) return undefined;
+  return `Session ${JSON.stringify(head.sessionId)} has lost its newest checkpoint.`;
 }
 
 /**

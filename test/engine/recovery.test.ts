@@ -184,7 +184,8 @@ it('a checkpoint of an unknown machine version is abandoned with an event, and o
   await world.crash();
   const session = await world.store.load('s');
   const checkpoint = { ...(session?.checkpoint as object), machineVersion: '0' } as never;
-  const head = { ...(await world.head()), revision: (await world.head()).revision + 1 };
+  const revision = (await world.head()).revision + 1;
+  const head = { ...(await world.head()), revision, checkpointAt: revision };
   await world.store.commit({ head, base: head.revision - 1, lease: null, savedAt: world.clock.now(), checkpoint });
   const report = await world.boot().recover();
   expect(report.abandoned).toMatchObject([{ turnId: turn.turnId, gate: 'checkpoint' }]);
