@@ -83,7 +83,8 @@ export class Intake {
     const { messageId } = record;
     if (roster.closing) throw closingError();
     let head = await roster.head(sessionId);
-    const known = await this.known(head, record, attended);
+    const lookedAt = head?.revision;
+    let known = await this.known(head, record, attended);
     if (known !== undefined) return { accepted: 'duplicate', messageId, turn: known };
     if ((head?.waitingInput ?? 0) >= INBOX_MESSAGES) {
       throw new TurnError(
@@ -108,6 +109,9 @@ export class Intake {
       }
       head = await roster.head(sessionId);
     }
+    // Sent before, while a commit failed: it may have joined a turn that has ended since it was looked for (I11).
+    if (head?.revision !== lookedAt) known = await this.known(head, record, attended);
+    if (known !== undefined) return { accepted: 'duplicate', messageId, turn: known };
     if (head?.inProgress === true) return this.queue(checked, head, head.turnId as string);
     const routeKey = await this.routeOf(head, record);
     const lease = await roster.store.acquire(routeKey);

@@ -113,6 +113,38 @@ it('a message sent again while the store fails joins the running turn once (I11)
   expect((await world.messages()).filter(({ meta }) => meta.id === 'm2')).toHaveLength(1);
 });
 
+it('a message sent again while the store fails, and joined by the turn that ends meanwhile, starts no second one (I11)', async () => {
+  const world = createWorld();
+  world.says(calls('send'), 'done');
+  const sent = gate<string>();
+  const engine = world.boot({ tools: { send: act(() => sent.opened) } });
+  const first = await engine.startTurn(hello);
+  await until(() => world.runs.length === 1, 'the tool runs');
+  const again = { ...hello, messageId: 'm2' };
+  world.process.store.fate = () => 'failBefore';
+  await expect(within(engine.sendMessage(again))).rejects.toMatchObject(storeFailed);
+  // What failed is kept by the turn and tried again. The second try looks for it before it is durable, and is slow.
+  const { store } = world.process;
+  const { seen } = store;
+  const looked = gate();
+  store.seen = async (...asked) => {
+    const found = await seen(...asked);
+    await looked.opened;
+    return found;
+  };
+  const retried = engine.sendMessage(again);
+  await calm();
+  store.seen = seen;
+  store.fate = () => 'pass';
+  sent.open('sent');
+  await world.advance(1_000);
+  await within(first.outcome);
+  looked.open();
+  expect(await within(retried)).toMatchObject({ accepted: 'duplicate', turn: { turnId: first.turnId } });
+  await world.advance(1_000);
+  expect((await world.messages()).filter(({ meta }) => meta.id === 'm2')).toHaveLength(1);
+});
+
 it('input whose queueing was reported as failed and is durable still starts when its route is free (case C11)', async () => {
   const world = createWorld();
   const answer = gate<string>();
