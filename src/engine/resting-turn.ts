@@ -118,5 +118,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
   const turn = { sessionId: head.sessionId, turnId };
   if (records !== undefined && written !== undefined) roster.written(turn, records.markWritten(written));
+  // As a driver tells it: whoever watches phases sees the last one.
+  roster.announce({ type: 'phase', phase: 'cancelled' }, turn, true);
   roster.endResting(turn, outcome);
 }

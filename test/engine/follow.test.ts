@@ -143,11 +143,15 @@ it('a cursor of another life of the process, of nobody, or of a time not kept an
   await within((await engine.startTurn(hello)).outcome);
   const { cursor } = (await first.told()).at(-1) as FollowEvent;
   const next = await world.reboot();
+  const reader = new Client(next);
+  await reader.told();
+  // The new life has told more than the old one had when it gave its cursor.
+  for (const input of ['more', 'and more']) await within((await next.startTurn({ ...hello, input })).outcome);
   const [life] = cursor.split('.');
-  const newest = (await new Client(next).told())[0]?.cursor.split('.')[0];
+  const newest = reader.events[0]?.cursor.split('.')[0];
   for (const after of [cursor, '', 'x', `${life}.`, `${newest}.999`, `${newest}.1e1`, `${newest}.1.1`, '🦊']) {
     const client = new Client(next, 's', { after });
-    expect(only(await client.told()), after).toMatchObject({ type: 'snapshot', messages: [{}, {}] });
+    expect(only(await client.told()), after).toMatchObject({ type: 'snapshot', messages: [{}, {}, {}, {}, {}, {}] });
   }
 });
 
@@ -301,6 +305,59 @@ it('text that was said before a message is on disk is in the snapshot until the 
     messages: (await world.messages()).map(({ meta }) => meta.id),
     partial: [],
   });
+});
+
+it('what happens while a view is being read is told behind it, and a message that is in it only once', async () => {
+  for (const held of ['before', 'after'] as const) {
+    const world = createWorld();
+    const engine = world.boot();
+    const { store } = world.process;
+    const load = store.load.bind(store);
+    const reading = gate();
+    let first = true;
+    store.load = async (sessionId) => {
+      const isReader = first;
+      first = false;
+      if (isReader && held === 'before') await reading.opened;
+      const session = await load(sessionId);
+      if (isReader && held === 'after') await reading.opened;
+      return session;
+    };
+    const client = new Client(engine);
+    expect(await client.told()).toEqual([]);
+    await within((await engine.startTurn(hello)).outcome);
+    reading.open();
+    await client.told();
+    const ids = (await world.messages()).map(({ meta }) => meta.id);
+    const [snapshot] = client.events as [FollowEvent & { type: 'snapshot' }];
+    expect(snapshot.messages).toHaveLength(held === 'before' ? 2 : 0);
+    expect(pictureOf(client.events), held).toMatchObject({ messages: ids, partial: [], phase: 'completed' });
+  }
+});
+
+it('what a driver that is over had said is in no view', async () => {
+  const world = createWorld();
+  const engine = world.boot();
+  world.says({ hang: true, say: 'half an ans' });
+  await engine.startTurn(hello);
+  await until(() => world.eventsOf('delta').length === 1, 'it speaks');
+  world.process.store.commit = () => Promise.reject(new TurnError('TURN_CONFLICT', 'somebody else committed'));
+  await engine.sendMessage({ ...hello, input: 'more' }).catch(() => undefined);
+  await until(() => world.eventsOf('driverLost').length === 1, 'the driver is lost');
+  expect(only(await new Client(engine).told())).toMatchObject({ type: 'snapshot', partial: [] });
+});
+
+it('a turn that is cancelled while it waits for a person tells its last phase, as a running one does', async () => {
+  const world = createWorld();
+  const engine = world.boot({ tools: { pay: act(() => 'paid', { approval: 'required', unattended: 'park' }) } });
+  world.says(calls('pay'));
+  const turn = await engine.startTurn(hello);
+  await within(turn.rest);
+  const client = new Client(engine);
+  await client.told();
+  await turn.cancel();
+  await client.told();
+  expect(pictureOf(client.events)).toMatchObject({ phase: 'cancelled', inProgress: false });
 });
 
 it('after a crash a reader is shown the saved list, and hears from which message the turn goes on', async () => {
