@@ -4,6 +4,7 @@
  * Must not know how a schedule runs, nor how its effects are judged.
  */
 import type { OutcomeStatus } from '../core/records.js';
+import { checkFields } from '../engine/check-options.js';
 import { type CrashReport, expectedOf, Tally } from './crash-report.js';
 import { type Agent, type CrashRun, runSchedule } from './crash-run.js';
 import { type CrashPoint, type CrashSchedule, drawSchedule, readSchedule, scheduleText } from './crash-schedule.js';
@@ -146,18 +147,21 @@ function checkWhole(whole: CrashRun, tally: Tally, outcome: string | undefined):
   throw new Error(`Without any crash, ${reason}. Mend the scenario or \`expect\` first.\n${whole.timeline}`);
 }
 
+/** @throws {TypeError} names the option and what it has to be. */
 function agentOf(options: CrashMatrixOptions): Agent {
   if (typeof options !== 'object' || options === null) throw new TypeError('crashMatrix needs an options object.');
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(KNOWN, name)) {
-      throw new TypeError(`${name} is unknown; there are ${Object.keys(KNOWN).join(', ')}.`);
-    }
-  }
+  checkFields(options, KNOWN, (name) => name);
+  checkFields(options.expect ?? {}, { outcome: true, effects: true }, (name) => `expect.${name}`);
   const { createEngine, model, scenario, ledger, realTime = false, timeoutMs = 10_000 } = options;
   for (const [name, value] of Object.entries({ createEngine, model, scenario })) {
     if (typeof value !== 'function') throw new TypeError(`crashMatrix needs ${name}, a function.`);
   }
   if (!(ledger instanceof EffectLedger)) throw new TypeError('ledger must be one that ledger() made.');
+  const { points = 'single', random = 0, seed = '1' } = options;
+  if (points !== 'single' && points !== 'pairs') throw new TypeError("points must be 'single' or 'pairs'.");
+  if (!Number.isSafeInteger(random) || random < 0) throw new TypeError('random must be a whole number, 0 or more.');
+  if (typeof seed !== 'string') throw new TypeError("seed must be a text, as '42'.");
+  if (typeof realTime !== 'boolean') throw new TypeError('realTime must be true or false.');
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a number of ms above 0.');
   return { createEngine, model, scenario, ledger, realTime, timeoutMs };
 }

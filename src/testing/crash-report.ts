@@ -4,7 +4,7 @@
  */
 import type { CrashRun } from './crash-run.js';
 import { scheduleText } from './crash-schedule.js';
-import type { Effect } from './ledger.js';
+import type { LedgerEntry } from './ledger.js';
 
 export interface CrashFailure {
   /** Given as `seed`, it runs this schedule alone. */
@@ -49,7 +49,7 @@ interface Counted {
   readonly lost: number;
 }
 
-function countsByKey(effects: readonly Effect[], tool: string): number[] {
+function countsByKey(effects: readonly LedgerEntry[], tool: string): number[] {
   const counts = new Map<string, number>();
   for (const effect of effects) if (effect.tool === tool) counts.set(effect.key, (counts.get(effect.key) ?? 0) + 1);
   return [...counts.values()];

@@ -10,7 +10,7 @@ import type { DiskImage } from './crash-disk.js';
 import { CrashProcess } from './crash-process.js';
 import type { CrashPoint, CrashSchedule } from './crash-schedule.js';
 import { type RealWork, realTime, simulatedTime, type Time, turns, type WorldClock } from './crash-time.js';
-import type { Effect, EffectLedger } from './ledger.js';
+import type { EffectLedger, LedgerEntry } from './ledger.js';
 import { Timeline } from './timeline.js';
 
 /** What one process is made of. Give all three to the engine: what it does beside them, no crash cuts off. */
@@ -38,7 +38,7 @@ export interface CrashRun {
   readonly crashes: number;
   /** The status that the scenario ended with; `stuck`, `threw`, or `unknown` where it gave none. */
   readonly outcome: string;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly LedgerEntry[];
   /** Calls that wait for a person in the end, by tool. */
   readonly parked: readonly string[];
   /** The moments of the process behind the last crash. */

@@ -5,7 +5,7 @@
 import type { Json } from '../core/json.js';
 
 /** One effect that took place. */
-export interface Effect {
+export interface LedgerEntry {
   readonly tool: string;
   /** What makes two effects the same one: the idempotency key, an order number. */
   readonly key: string;
@@ -21,14 +21,14 @@ export interface Ledger {
   /** Effects by tool, since the ledger was made. */
   counts(): Record<string, number>;
   /** All of them, in the order in which they took place. */
-  readonly entries: readonly Effect[];
+  readonly entries: readonly LedgerEntry[];
 }
 
 /** Told of each effect; what it gives is what the tool awaits. */
-export type EffectListener = (effect: Effect) => Promise<void>;
+export type EffectListener = (effect: LedgerEntry) => Promise<void>;
 
 export class EffectLedger implements Ledger {
-  readonly entries: Effect[] = [];
+  readonly entries: LedgerEntry[] = [];
   #listener: EffectListener | undefined;
 
   record(tool: string, key: string, detail?: Json): Promise<void> {

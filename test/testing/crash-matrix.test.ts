@@ -202,6 +202,13 @@ it('names the option that is wrong', async () => {
   await expect(wrong({ scenarios: 1 })).rejects.toThrow('scenarios is unknown; there are createEngine, model,');
   await expect(wrong({ scenario: undefined })).rejects.toThrow('crashMatrix needs scenario, a function.');
   await expect(wrong({ ledger: {} })).rejects.toThrow('ledger must be one that ledger() made.');
+  await expect(wrong({ points: 'pair' })).rejects.toThrow("points must be 'single' or 'pairs'.");
+  await expect(wrong({ random: -1 })).rejects.toThrow('random must be a whole number');
+  await expect(wrong({ seed: 42 })).rejects.toThrow("seed must be a text, as '42'.");
+  await expect(wrong({ realTime: 'yes' })).rejects.toThrow('realTime must be true or false.');
+  await expect(wrong({ expect: { effect: {} } })).rejects.toThrow(
+    'expect.effect is unknown; there are outcome, effects.',
+  );
   await expect(wrong({ timeoutMs: 0 })).rejects.toThrow('timeoutMs must be');
   await expect(wrong({ seed: 'crash at noon' })).rejects.toThrow('seed: "noon" is no crash point');
   await expect(crashMatrix(undefined as never)).rejects.toThrow('crashMatrix needs an options object.');
