@@ -140,7 +140,8 @@ async function runAll(schedules: Schedules, { pairs, random, seed }: Plan): Prom
 function checkWhole(whole: CrashRun, tally: Tally, outcome: string | undefined): void {
   tally.add(whole);
   const { firstFailure } = tally.report('');
-  const parked = whole.parked.length > 0 ? ` while ${whole.parked.join(', ')} wait for a person` : '';
+  const parked =
+    whole.parked.length > 0 ? ` while ${whole.parked.map(({ tool }) => tool).join(', ')} wait for a person` : '';
   const otherwise = outcome === undefined || outcome === whole.outcome ? undefined : `it is ${whole.outcome}${parked}`;
   const reason = firstFailure?.reason ?? otherwise;
   if (reason === undefined) return;

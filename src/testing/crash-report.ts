@@ -49,10 +49,10 @@ interface Counted {
   readonly lost: number;
 }
 
-function countsByKey(effects: readonly LedgerEntry[], tool: string): number[] {
+function countsByKey(effects: readonly LedgerEntry[], tool: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const effect of effects) if (effect.tool === tool) counts.set(effect.key, (counts.get(effect.key) ?? 0) + 1);
-  return [...counts.values()];
+  return counts;
 }
 
 /** What a run without a crash did; `effects` replaces how often a call of a tool takes effect. */
@@ -63,25 +63,29 @@ export function expectedOf(
 ): Expected {
   const found = (tool: string) => countsByKey(run.effects, tool);
   return {
-    perCall: (tool) => effects[tool] ?? Math.max(1, ...found(tool)),
-    calls: (tool) => found(tool).length,
+    perCall: (tool) => effects[tool] ?? Math.max(1, ...found(tool).values()),
+    calls: (tool) => found(tool).size,
     outcome,
   };
 }
 
 function counted(run: CrashRun, tool: string, expected: Expected): Counted {
-  const keys = countsByKey(run.effects, tool);
+  const byKey = countsByKey(run.effects, tool);
+  const counts = [...byKey.values()];
   const each = expected.perCall(tool);
-  const parked = run.parked.filter((waiting) => waiting === tool).length;
-  const missing = Math.max(0, expected.calls(tool) - keys.length - parked);
-  const more = Math.max(0, keys.length - expected.calls(tool));
-  const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
+  // A call in doubt whose effect took place excuses no other one that is missing.
+  const parked = run.parked.filter((call) => call.tool === tool && !byKey.has(call.key ?? ''));
+  const missing = Math.max(0, expected.calls(tool) - byKey.size - parked.length);
+  const more = Math.max(0, byKey.size - expected.calls(tool));
   return {
     // A call that takes place under another key than in any other run is one too many as well.
-    doubled: sum(keys.map((count) => Math.max(0, count - each))) + more * each,
-    lost: sum(keys.map((count) => Math.max(0, each - count))) + missing * each,
+    doubled: sumOf(counts, (count) => count - each) + more * each,
+    lost: sumOf(counts, (count) => each - count) + missing * each,
   };
 }
+
+const sumOf = (counts: readonly number[], excess: (count: number) => number): number =>
+  counts.reduce((total, count) => total + Math.max(0, excess(count)), 0);
 
 const WITHOUT_VERDICT = ['stuck', 'threw'];
 
@@ -109,7 +113,7 @@ export class Tally {
     this.crashes += run.crashes;
     bump(this.outcomes, run.outcome, 1);
     for (const { tool } of run.effects) bump(this.effects, tool, 1);
-    for (const tool of run.parked) bump(this.parked, tool, 1);
+    for (const { tool } of run.parked) bump(this.parked, tool, 1);
     const reasons = this.judge(run);
     if (reasons.length === 0) return;
     this.failures += 1;

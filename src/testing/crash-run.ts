@@ -32,6 +32,12 @@ export interface Agent {
   readonly timeoutMs: number;
 }
 
+/** A call that waits for a person in the end. One that was never dispatched has no key yet. */
+export interface ParkedCall {
+  readonly tool: string;
+  readonly key: string | undefined;
+}
+
 export interface CrashRun {
   readonly schedule: CrashSchedule;
   /** How many of its crashes took place. */
@@ -39,8 +45,7 @@ export interface CrashRun {
   /** The status that the scenario ended with; `stuck`, `threw`, or `unknown` where it gave none. */
   readonly outcome: string;
   readonly effects: readonly LedgerEntry[];
-  /** Calls that wait for a person in the end, by tool. */
-  readonly parked: readonly string[];
+  readonly parked: readonly ParkedCall[];
   /** The moments of the process behind the last crash. */
   readonly points: readonly CrashPoint[];
   readonly timeline: string;
@@ -48,7 +53,7 @@ export interface CrashRun {
 
 type End =
   | { readonly died: true }
-  | { readonly died: false; readonly outcome: string; readonly parked: readonly string[] };
+  | { readonly died: false; readonly outcome: string; readonly parked: readonly ParkedCall[] };
 
 export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: RealWork): Promise<CrashRun> {
   const timeline = new Timeline();
@@ -104,10 +109,14 @@ async function live(agent: Agent, process: CrashProcess, time: Time): Promise<En
 async function lifeOf(agent: Agent, { store, clock, model }: CrashProcess): Promise<End> {
   const engine = await agent.createEngine({ store, clock, model });
   const result = await agent.scenario(engine);
-  const waiting = [...(await engine.reviews()), ...(await engine.approvals())];
+  const inDoubt = (await engine.reviews()).map(({ toolName, idempotencyKey }) => ({
+    tool: toolName,
+    key: idempotencyKey,
+  }));
+  const asked = (await engine.approvals()).map(({ toolName }) => ({ tool: toolName, key: undefined }));
   await engine.close({ graceMs: 0 });
   await store.close();
-  return { died: false, outcome: statusOf(result), parked: waiting.map(({ toolName }) => toolName) };
+  return { died: false, outcome: statusOf(result), parked: [...inDoubt, ...asked] };
 }
 
 function statusOf(result: unknown): string {
