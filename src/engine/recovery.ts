@@ -51,6 +51,11 @@ const gone = (turnId = ''): Answer => ({
   reason: 'the session is gone',
 });
 
+/** What the report says of an answer. */
+interface Told extends Omit<Answer, 'driver'> {
+  readonly handle: Turn | undefined;
+}
+
 export const AT_START: Asked = { byPerson: false, attended: false };
 /** A later round of the same process. */
 export const AGAIN: Asked = { byPerson: false, attended: false, again: true };
@@ -70,12 +75,14 @@ export class Recovery {
   /** Every marker of this agent gets its verdict; one that fails does not keep the others from theirs (I12). */
   async recoverAll(asked: Asked, concurrency = RECOVERY_CONCURRENCY): Promise<RecoveryReport> {
     const { store, settings } = this.roster;
-    const answers: Answer[] = [];
+    const answers: Told[] = [];
     const markers = [...(await store.markers(settings.agent))];
     const work = async (): Promise<void> => {
       for (let marker = markers.shift(); marker !== undefined; marker = markers.shift()) {
         const { sessionId, turnId } = marker;
-        answers.push(await this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked)));
+        const { driver, ...answer } = await this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked));
+        // A driver holds the whole transcript: those of turns that have ended must not wait here for the last marker.
+        answers.push({ ...answer, handle: driver?.handle });
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
@@ -192,12 +199,12 @@ export class Recovery {
     this.roster.announce({ type, gate, reason }, turn, true);
   }
 
-  private report(answers: readonly Answer[]): Omit<RecoveryReport, 'damaged'> {
+  private report(answers: readonly Told[]): Omit<RecoveryReport, 'damaged'> {
     const by = (...verdicts: readonly Answer['verdict'][]) =>
       answers.filter((answer) => verdicts.includes(answer.verdict));
-    const told = ({ turnId, gate, reason }: Answer) => ({ turnId, gate, reason });
+    const told = ({ turnId, gate, reason }: Told) => ({ turnId, gate, reason });
     return {
-      resumed: by('resumed').flatMap(({ driver }) => (driver === undefined ? [] : [driver.handle])),
+      resumed: by('resumed').flatMap(({ handle }) => handle ?? []),
       held: by('held', 'busy').map(told),
       parked: by('parked', 'reviewRequired').map((answer) => answer.turnId),
       abandoned: by('abandoned').map(told),
