@@ -1,10 +1,11 @@
 /**
  * Owns what the model reads of a batch: one result for each call, in its order, cut to what the transcript may hold.
- * Must not know storage: the whole output stays with its call.
+ * Must not know storage: the whole output stays with its call, unless the transcript has it whole.
  */
 import { BATCH_OUTPUTS } from '../../machines/index.js';
+import { isSettled } from './journal.js';
 import { cutText } from './json.js';
-import type { Message, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
+import type { Message, StoredMessage, ToolCallPart, ToolOutput, ToolResultPart } from './messages.js';
 import { localCalls } from './messages.js';
 import type { CallRecord } from './records.js';
 import { resultPart } from './transcript.js';
@@ -21,6 +22,44 @@ export function resultsOf(
   const outputs = parts.map((part) => shown(calls.get(part.toolCallId)));
   const bytes = share(outputs, outputBytes);
   return parts.map((part: ToolCallPart, index) => resultPart(part, cutOutput(outputs[index] as ToolOutput, bytes)));
+}
+
+/**
+ * A record as it is stored beside these messages: an output that one of them holds whole is not stored twice. A settled
+ * call always has an output, so one without is one whose output is in the transcript.
+ */
+export function withoutShown(calls: readonly CallRecord[], messages: readonly StoredMessage[]): readonly CallRecord[] {
+  const shown = new Set<ToolOutput>();
+  for (const { message } of messages) {
+    if (message.role !== 'tool') continue;
+    for (const part of message.content) if (part.type === 'tool-result') shown.add(part.output);
+  }
+  // By identity: what was cut, or got a note, is another output.
+  return calls.map((call) => (call.output !== null && shown.has(call.output) ? { ...call, output: null } : call));
+}
+
+/** The way back. A call whose message is no longer in the list stays without: nothing of the turn waits for it. */
+export function withShown(calls: readonly CallRecord[], messages: readonly StoredMessage[]): readonly CallRecord[] {
+  const answers = new Map<string, CallRecord[]>();
+  for (const call of calls) {
+    if (!isSettled(call) || call.output !== null) continue;
+    answers.set(call.messageId, [...(answers.get(call.messageId) ?? []), call]);
+  }
+  if (answers.size === 0) return calls;
+  const found = new Map<CallRecord, ToolOutput>();
+  let waiting: readonly CallRecord[] = [];
+  for (const { message, meta } of messages) {
+    if (message.role === 'assistant') waiting = answers.get(meta.id) ?? [];
+    if (message.role !== 'tool') continue;
+    for (const part of message.content) {
+      const call = waiting.find(({ toolCallId }) => part.type === 'tool-result' && part.toolCallId === toolCallId);
+      if (call !== undefined && part.type === 'tool-result') found.set(call, part.output);
+    }
+  }
+  return calls.map((call) => {
+    const output = found.get(call);
+    return output === undefined ? call : { ...call, output };
+  });
 }
 
 /** What the model reads of a call, whole, with what a person said about it. */

@@ -162,7 +162,7 @@ export interface CallRecord {
   /** The tool said that nothing happened: its key is used up. */
   readonly definitive: boolean;
   readonly notes: readonly Json[];
-  /** What the model is told. */
+  /** What the model is told. On disk null for a settled call as well, where a message of the transcript has it whole. */
   readonly output: ToolOutput | null;
 }
 

@@ -10,6 +10,7 @@ import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
+import { withShown } from '../core/outputs.js';
 import type { BackupProgress, TurnStore } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
@@ -124,7 +125,11 @@ class Engine implements TurnEngine {
       output: async (callId) => {
         const turn = turnOfCall(callId);
         if (turn === undefined || sessionOfTurn(turn) !== sessionId) return undefined;
-        return (await store.call(callId))?.output ?? undefined;
+        const call = await store.call(callId);
+        if (call === undefined || call.output !== null) return call?.output ?? undefined;
+        // Stored once, with its message: in the list, or among what compactions took out of it.
+        const messages = [...(await store.archive(sessionId)), ...(await store.messages(sessionId))];
+        return withShown([call], messages)[0]?.output ?? undefined;
       },
     };
   }

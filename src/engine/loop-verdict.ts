@@ -10,13 +10,16 @@ import { detectLoop, traceOf } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import type { Settings } from './options.js';
 
+/** After a restart, the output of a call that a compaction took out of the list is not known: it proves no circle. */
+const isJudged = (call: CallRecord): boolean => isSettled(call) && call.output !== null;
+
 export function loopVerdict(
   { loopDetector = detectLoop }: Settings,
   recent: readonly CallRecord[],
 ): { readonly stop: string | null; readonly nudge: boolean } {
   if (loopDetector === false) return { stop: null, nudge: false };
   try {
-    const verdict = loopDetector(recent.filter(isSettled).map(traceOf));
+    const verdict = loopDetector(recent.filter(isJudged).map(traceOf));
     const stops = verdict?.verdict === 'stop';
     return {
       stop: stops ? cutText(`loop: ${String(verdict.reason)}`, REASON_BYTES) : null,

@@ -16,7 +16,7 @@ import {
   type Usage,
 } from '../core/messages.js';
 import { NUDGES } from '../core/nudges.js';
-import { resultsOf } from '../core/outputs.js';
+import { resultsOf, withoutShown, withShown } from '../core/outputs.js';
 import type { Clock, Ids, SessionRecords } from '../core/ports.js';
 import type { CallRecord, Grant, Head, InboxRecord, ReviewRecord } from '../core/records.js';
 import type { EditName } from '../core/step.js';
@@ -52,7 +52,7 @@ export class TurnRecords {
     this.clock = ports.clock;
     this.ids = ports.ids;
     this.list = new CanonicalList(records.messages);
-    this.journal = new Journal(records.head.turnId === turnId ? records.calls : []);
+    this.journal = new Journal(records.head.turnId === turnId ? withShown(records.calls, records.messages) : []);
     this.inbox = records.inbox;
     this.reviews = new Map(records.reviews.map((review) => [review.callId, review]));
     this.modelCalls = records.head.turnId === turnId ? records.head.modelCalls : 0;
@@ -252,7 +252,9 @@ export class TurnRecords {
       calls,
       parts: {
         ...parts,
-        ...(calls.length === 0 ? {} : { calls: { put: calls, remove: [] } }),
+        ...(calls.length === 0
+          ? {}
+          : { calls: { put: withoutShown(calls, parts.transcript?.messages ?? []), remove: [] } }),
         ...(put.length + remove.length === 0 ? {} : { reviews: { put, remove } }),
       },
       patch: {

@@ -133,3 +133,13 @@ it('session.output knows the calls of its own session only, and says undefined f
   expect(await of('a', `${a.turnId}.00001.0009`)).toBeUndefined();
   expect(await of('a', 'nonsense')).toBeUndefined();
 });
+
+it('an output that the transcript holds whole is stored once, with its message, and is read as before', async () => {
+  const world = createWorld();
+  const { whole, turn } = await run(world, 'short', 'x'.repeat(5_000));
+  const { store } = world.process;
+  const stored = async (n: number) => (await store.call(`${turn.turnId}.00001.000${n}`))?.output;
+  expect(await stored(0)).toBeNull();
+  expect(await whole(0)).toEqual({ type: 'text', value: 'short' });
+  expect(await stored(1)).toEqual({ type: 'text', value: 'x'.repeat(5_000) });
+});
