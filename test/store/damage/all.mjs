@@ -1,4 +1,5 @@
-// `npm run damage`: the whole matrix, 200 flips of each file, with a line for each case. Takes about half an hour.
+// `npm run damage`: the whole matrix, 200 flips of each file, with a line for each case. Takes about
+// half an hour; DAMAGE_ONLY=MANIFEST damages files of that name only, DAMAGE_SEED=2 flips other bits.
 import { spawnSync } from 'node:child_process';
 
 const { status } = spawnSync(

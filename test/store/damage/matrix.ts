@@ -26,15 +26,17 @@ export interface Figures {
   readonly wrong: string[];
 }
 
+/** @param only Files whose names it matches are damaged. */
 export async function runMatrix(
   thorough: { readonly flips: number } | null,
   seed: number,
+  only: RegExp,
   say: (line: string) => void = () => {},
 ): Promise<Figures> {
   const { folder: programFolder, program } = await bundle('damage/program.ts');
   const root = mkdtempSync(join(tmpdir(), 'durable-turn-damage-'));
   try {
-    const cases = makeFixture(program, root, thorough, seed);
+    const cases = makeFixture(program, root, thorough, seed).filter(({ file }) => only.test(file));
     const files = new Set(cases.map(({ file }) => file)).size;
     const figures: Figures = {
       ...{ files, cases: cases.length, started: 0, refused: 0, repaired: 0, told: 0, older: 0, gone: 0 },
