@@ -1,0 +1,119 @@
+// The file that says how the last run went: exact after a kill, never newer than the database, and only ever a help.
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readFolder } from '../../src/store/folder-content.js';
+import { diedAtWork } from '../../src/store/inspect.js';
+import { openLevelStore } from '../../src/store/level-store.js';
+import { RUN_FILE, RunFile, readLastRun } from '../../src/store/run-file.js';
+import { appended, rewritten } from './fixtures.js';
+import { temporaryFolder } from './world.js';
+
+let path = '';
+beforeEach(() => {
+  path = temporaryFolder();
+});
+afterEach(() => rmSync(path, { recursive: true, force: true }));
+
+const file = () => join(path, RUN_FILE);
+
+describe('the file of a run', () => {
+  it('says what was acknowledged and what LevelDB is doing, at any moment', () => {
+    const run = new RunFile(path, 7);
+    expect(readLastRun(path)).toEqual({ stage: 'open', acknowledged: 7 });
+    run.wrote(3);
+    expect(readLastRun(path)).toEqual({ stage: 'open', acknowledged: 10 });
+    run.readBegins();
+    run.readBegins();
+    run.readEnds();
+    expect(readLastRun(path)?.stage).toBe('reading');
+    run.readEnds();
+    expect(readLastRun(path)?.stage).toBe('open');
+    run.end(true);
+    expect(readLastRun(path)).toEqual({ stage: 'closed', acknowledged: 10 });
+  });
+
+  it('remembers to the end that LevelDB met something that it cannot read', () => {
+    const run = new RunFile(path, 7);
+    run.readBegins();
+    run.unreadable();
+    run.readEnds();
+    run.end(true);
+    expect(diedAtWork(path)).toBe(true);
+  });
+
+  it('claims nothing where it is missing, cut, longer, or has another bit anywhere but in the stage', () => {
+    expect(readLastRun(path)).toBeNull();
+    new RunFile(path, 123_456).end(true);
+    const intact = readFileSync(file());
+    for (let bit = 0; bit < intact.length * 8; bit += 1) {
+      const bytes = Buffer.from(intact);
+      bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
+      writeFileSync(file(), bytes);
+      expect([undefined, 123_456]).toContain(readLastRun(path)?.acknowledged);
+    }
+    writeFileSync(file(), intact);
+    appendFileSync(file(), 'x');
+    expect(readLastRun(path)).toBeNull();
+    truncateSync(file(), 20);
+    expect(readLastRun(path)).toBeNull();
+  });
+
+  it('that cannot be written stops nothing', async () => {
+    mkdirSync(file());
+    for (let i = 0; i < 2; i += 1) {
+      const store = await openLevelStore({ path });
+      await store.commit(appended(await store.head('s'), 's', ['a']));
+      await store.close();
+    }
+    expect(readLastRun(path)).toBeNull();
+  });
+});
+
+describe('a store', () => {
+  it('acknowledges exactly the writes that are in its database, over any commits and reopenings', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(fc.nat(3), { maxLength: 6 }), { maxLength: 4 }), async (runs) => {
+        rmSync(path, { recursive: true, force: true });
+        for (const run of runs) {
+          const store = await openLevelStore({ path });
+          for (const what of run) {
+            const head = await store.head(`s${what}`);
+            if (what === 3) await store.remove('s0');
+            else if (what === 2) await store.commit(rewritten(head, 's2', ['x', 'y']));
+            else await store.commit(appended(head, `s${what}`, ['a', 'b']));
+          }
+          await store.close();
+          expect(readLastRun(path)).toEqual({ stage: 'closed', acknowledged: readFolder(path).lastSequence });
+        }
+      }),
+      { numRuns: 15 },
+    );
+  }, 60_000);
+
+  it('finds a log that lacks what was acknowledged, and says so', async () => {
+    const store = await openLevelStore({ path });
+    for (let n = 0; n < 20; n += 1) await store.commit(appended(undefined, `s${n}`, [`text ${n}`]));
+    await store.close();
+    const log = readdirSync(path).find((name) => name.endsWith('.log')) as string;
+    // Between two batches, where LevelDB sees nothing wrong: the last commits never happened.
+    const bytes = readFileSync(join(path, log));
+    truncateSync(join(path, log), Math.floor(bytes.length / 2));
+    const [warning, again] = await Promise.all([
+      new Promise<Error>((resolve) => process.once('warning', resolve)),
+      openLevelStore({ path }),
+    ]);
+    expect(warning.message).toMatch(/acknowledged writes are missing at its end.*A part of what was stored is lost/);
+    // All were in progress: none can be trusted to be where it was.
+    const told = await again.damagedSessions('agent');
+    expect(told.length).toBeGreaterThan(5);
+    expect(told[0]?.reason).toContain('may have gone back to an older state');
+    expect(told.map(({ sessionId }) => sessionId)).toEqual(
+      (await again.markers('agent')).map((m) => m.sessionId).sort(),
+    );
+    for (const { sessionId } of told) await again.damageTold(sessionId);
+    expect(await again.damagedSessions('agent')).toEqual([]);
+    await again.close();
+  });
+});
