@@ -2,6 +2,7 @@
  * Owns verifying the tables of a folder: every checksum that LevelDB wrote and does not look at again.
  * Must not know records beyond the kinds a start-up scans.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf } from '../core/errors.js';
@@ -57,25 +58,28 @@ export async function checkTables(
 
 /** @param spans The parts to verify; null for the whole table. */
 function checkTable(path: string, table: Table, spans: readonly Span[] | null) {
-  let file: TableFile;
   try {
-    file = new TableFile(path);
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { what: missing ? 'is missing' : `cannot be read (${messageOf(error)})`, bytes: 0 };
-  }
-  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return { what: 'is missing', bytes: 0 };
+    if (!stat.isFile()) return { what: 'is no file', bytes: 0 };
     // LevelDB takes the size from the manifest; bytes behind it do no harm.
-    if (file.size < table.size) return { what: `has ${file.size} bytes instead of ${table.size}`, bytes: 0 };
-    return spans?.length === 0 ? { what: null, bytes: 0 } : checkBlocks(file, table, spans);
+    if (stat.size < table.size) return { what: `has ${stat.size} bytes instead of ${table.size}`, bytes: 0 };
+    return spans?.length === 0 ? { what: null, bytes: 0 } : checkBlocks(path, table, spans);
   } catch (error) {
     return { what: `cannot be read (${messageOf(error)})`, bytes: 0 };
+  }
+}
+
+function checkBlocks(path: string, table: Table, spans: readonly Span[] | null) {
+  const file = new TableFile(path);
+  try {
+    return checkOpen(file, table, spans);
   } finally {
     file.close();
   }
 }
 
-function checkBlocks(file: TableFile, table: Table, spans: readonly Span[] | null) {
+function checkOpen(file: TableFile, table: Table, spans: readonly Span[] | null) {
   const index = file.index(table.size);
   if (index === null) return { what: 'has a damaged index', bytes: 0 };
   let bytes = 0;

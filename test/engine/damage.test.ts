@@ -86,3 +86,28 @@ it('a session whose head is damaged can be deleted, and its id begins anew', asy
   // What was deleted on purpose is what the witness misses.
   expect(world.witness.violations.splice(0).every((violation) => violation.startsWith('I11: input'))).toBe(true);
 });
+
+it('what a repair of the store found is told once, by event and report, and a note that stays is told again', async () => {
+  const world = createWorld();
+  const engine = world.boot();
+  const { store } = world.process;
+  const left = [
+    { sessionId: 'a', agent: 'agent', turnId: 't', reason: 'the transcript has a hole' },
+    { sessionId: 'b', agent: null, turnId: '', reason: 'has lost its head' },
+  ];
+  store.damagedSessions = async () => [...left];
+  store.damageTold = async (sessionId) => {
+    if (sessionId === 'b') throw new TurnError('TURN_STORE_FAILED', 'the disk is full');
+    left.shift();
+  };
+  expect((await engine.recover()).damaged).toEqual([
+    { sessionId: 'a', reason: 'the transcript has a hole' },
+    { sessionId: 'b', reason: 'has lost its head' },
+  ]);
+  expect((await engine.recover()).damaged).toEqual([{ sessionId: 'b', reason: 'has lost its head' }]);
+  expect(world.eventsOf('sessionDamaged')).toMatchObject([
+    { sessionId: 'a', turnId: 't', durable: true, reason: 'the transcript has a hole' },
+    { sessionId: 'b', turnId: '', durable: true },
+    { sessionId: 'b' },
+  ]);
+});
