@@ -7,3 +7,4 @@ export { fromLanguageModel } from './from-language-model.js';
 export { type DurableSide, fromTool } from './from-tool.js';
 export { fromModelMessages } from './model-messages.js';
 export type { AnyLanguageModel } from './specification.js';
+export { toUIMessageStream, UI_MESSAGE_STREAM_HEADERS, type UIMessageStreamOptions } from './ui-message-stream.js';

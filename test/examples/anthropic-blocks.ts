@@ -5,10 +5,7 @@ import type { AssistantPart, Json, Message, ToolOutput, UserPart } from '../../s
 
 type Param = Anthropic.ContentBlockParam;
 type Fields = { readonly [name: string]: Json };
-type AnyPart = AssistantPart | UserPart | Extract<ToolOutput, { type: 'content' }>['value'][number];
 
-const own = (part: { readonly providerOptions?: AnyPart['providerOptions'] }): Fields =>
-  part.providerOptions?.anthropic ?? {};
 const options = (fields: { [name: string]: unknown }): { providerOptions?: { anthropic: Fields } } => {
   const told = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   return told.length === 0 ? {} : { providerOptions: { anthropic: Object.fromEntries(told) as Fields } };
@@ -48,6 +45,10 @@ export function fromBlock(block: Anthropic.ContentBlock): AssistantPart {
       return whole(copy);
   }
 }
+
+type AnyPart = AssistantPart | UserPart | Extract<ToolOutput, { type: 'content' }>['value'][number];
+const own = (part: { readonly providerOptions?: AnyPart['providerOptions'] }): Fields =>
+  part.providerOptions?.anthropic ?? {};
 
 /** @throws {TypeError} for a part of another provider. */
 export function toBlock(part: AnyPart): Param {

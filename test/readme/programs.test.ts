@@ -37,8 +37,8 @@ beforeAll(async () => {
   compiled = join(project, 'compiled');
   mkdirSync(project);
   const modules = join(dirname(project), 'node_modules');
-  mkdirSync(join(modules, '@ai-sdk'), { recursive: true });
-  for (const name of ['zod', '@ai-sdk/anthropic', 'fastify'])
+  for (const scope of ['@ai-sdk', '@anthropic-ai']) mkdirSync(join(modules, scope), { recursive: true });
+  for (const name of ['zod', '@ai-sdk/anthropic', '@anthropic-ai/sdk', 'fastify'])
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
   // What the blocks of the example service import.
   writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }));

@@ -190,6 +190,15 @@ describe('what the README names', () => {
     expect([...scripts, 'test'].filter((script) => manifest.scripts[script] === undefined)).toEqual([]);
   });
 
+  it('is quoted as it runs: the blocks of the example over the Anthropic SDK', () => {
+    const quoted = blocks
+      .find(({ code }) => code.includes('function fromBlock'))
+      ?.code.split('\n\n')
+      .slice(1)
+      .join('\n\n');
+    expect(source('test/examples/anthropic-blocks.ts')).toContain(quoted);
+  });
+
   it('is there: every entry point, and all of them are named', () => {
     const named = new Set([...readme.matchAll(/`durable-turn((?:\/[\w-]+)*)`/g)].map((match) => `.${match[1] ?? ''}`));
     const entries = Object.keys(manifest.exports).filter((path) => path !== './package.json');

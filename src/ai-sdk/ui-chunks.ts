@@ -1,0 +1,289 @@
+/**
+ * Owns what a person sees of one turn, as chunks of the AI SDK's UI message stream: what was told already, and what a
+ * new event or a new view adds to it. Must not know bytes or connections. Options of providers (signatures, redacted
+ * thinking) stay here: a browser has no use for them.
+ */
+import type { Approval, FollowEvent, TurnOutcome } from '../core/events.js';
+import { type AssistantPart, localCalls, type StoredMessage, type ToolOutput } from '../core/messages.js';
+import type { ModelDelta } from '../core/model.js';
+import { NOTES } from './specification.js';
+import { type Chunk, fileChunks, type Input, idAt, inputOf, outputChunk, sourceChunks } from './ui-parts.js';
+import { nothingOf, type PartTold, type Place } from './ui-place.js';
+
+type Kind = 'text' | 'reasoning';
+const isKind = (type: string): type is Kind => type === 'text' || type === 'reasoning';
+
+export class UIChunks {
+  /** What the client has; it goes with every frame. */
+  place: Place;
+  /** The turn is over for the client: nothing more comes. */
+  ended = false;
+  private turnId: string | undefined;
+  private begun = false;
+  private stepOpen = false;
+  private readonly entered = new Set<string>();
+  /** The answer whose step is open. */
+  private step = '';
+  private block: { readonly kind: Kind; readonly messageId: string; readonly id: string } | undefined;
+  private blocks = 0;
+  /** Inputs of calls that are told piece by piece, by the client's id of the call. */
+  private readonly inputs = new Map<string, Input>();
+  private readonly available = new Set<string>();
+  /** The client's id of each call, by the provider's: those of some servers repeat in every answer. */
+  private readonly calls = new Map<string, string>();
+  /** The client's ids of the local calls of the last answer, by which approvals are found. */
+  private batch: readonly string[] = [];
+  private chunks: Chunk[] = [];
+
+  constructor(turnId: string | undefined, place: Place) {
+    this.turnId = turnId;
+    this.place = place;
+    for (const { messageId, calls } of place.partials) {
+      for (const id of calls) this.available.add(`${messageId}:${id}`);
+    }
+  }
+
+  /** What the event adds; often nothing. */
+  take(event: FollowEvent): readonly Chunk[] {
+    this.chunks = [];
+    if (event.type === 'snapshot') this.takeView(event);
+    else {
+      this.turnId ??= event.turnId;
+      if (event.turnId === this.turnId) this.takeEvent(event);
+    }
+    return this.chunks;
+  }
+
+  private takeEvent(event: FollowEvent): void {
+    switch (event.type) {
+      case 'delta':
+        this.say(event.messageId, event.delta);
+        break;
+      case 'message':
+        this.takeMessage(event);
+        break;
+      case 'deltasDiscarded':
+        this.discard(({ messageId }) => event.messageId === null || event.messageId === messageId);
+        break;
+      case 'approvalRequested':
+        this.ask(event.approval);
+        break;
+      case 'approvalDecided': {
+        const { approvalId: id, allow, by } = event;
+        this.add({ type: 'data-approval', id, data: { decided: { allow, by } } });
+        break;
+      }
+      case 'progress': {
+        const data = { toolCallId: this.idOf(event.callId), value: event.value };
+        this.add({ type: 'data-progress', data, transient: true });
+        break;
+      }
+      case 'outcome':
+        this.end(event.outcome);
+        break;
+    }
+  }
+
+  /** Everything of the turn that the client has not been told. */
+  private takeView(view: FollowEvent & { readonly type: 'snapshot' }): void {
+    if (this.turnId === undefined && !view.inProgress) {
+      this.ended = true;
+      return;
+    }
+    this.turnId ??= view.turnId;
+    const own = view.messages.filter(({ meta }) => meta.turnId === this.turnId);
+    const told = own.findIndex(({ meta }) => meta.id === this.place.last);
+    for (const [index, stored] of own.entries()) {
+      if (index > told) this.takeMessage(stored);
+      else this.learn(stored);
+    }
+    const isCurrent = view.turnId === this.turnId;
+    const partial = isCurrent ? view.partial : [];
+    // The client may hold pieces of an answer that will never be one.
+    this.discard(({ messageId }) => !partial.some((piece) => piece.messageId === messageId));
+    const left = new Map(this.place.partials.map((one) => [one.messageId, { ...one }]));
+    for (const { messageId, delta } of partial) this.sayRest(messageId, delta, left.get(messageId));
+    if (isCurrent) {
+      for (const approval of view.approvals) this.ask(approval);
+      if (view.outcome !== null) this.end(view.outcome);
+    } else if (own.length > 0) this.end(undefined);
+  }
+
+  private add(chunk: Chunk): void {
+    if (!this.begun) {
+      this.begun = true;
+      this.chunks.push({ type: 'start', messageId: this.turnId });
+    }
+    this.chunks.push(chunk);
+  }
+
+  /** A step for every answer; within one that the client has a part of, no second one begins. */
+  private enter(messageId: string): void {
+    if (this.step === messageId) return;
+    this.leaveStep();
+    this.step = messageId;
+    this.stepOpen = true;
+    this.entered.add(messageId);
+    if (this.place.partials.some((told) => told.messageId === messageId)) return;
+    this.add({ type: 'start-step' });
+    this.place = { ...this.place, partials: [...this.place.partials, nothingOf(messageId)] };
+  }
+
+  private toldOf(messageId: string): PartTold {
+    return this.place.partials.find((told) => told.messageId === messageId) ?? nothingOf(messageId);
+  }
+
+  private note(messageId: string, change: (told: PartTold) => Partial<PartTold>): void {
+    const { place } = this;
+    const partials = place.partials.map((told) => (told.messageId === messageId ? { ...told, ...change(told) } : told));
+    this.place = { ...place, partials };
+  }
+
+  private leaveStep(): void {
+    this.closeBlock();
+    // An answer that is not on disk yet is whole all the same when the next one begins.
+    for (const input of this.inputs.values()) this.tellInput(input, inputOf(input.text));
+    if (this.stepOpen) this.add({ type: 'finish-step' });
+    this.stepOpen = false;
+  }
+
+  private closeBlock(): void {
+    if (this.block !== undefined) this.add({ type: `${this.block.kind}-end`, id: this.block.id });
+    this.block = undefined;
+  }
+
+  /** The joined pieces of one part, without what the client has of them; `left` counts down what it has. */
+  private sayRest(messageId: string, delta: ModelDelta, left: { [kind in Kind]: number } | undefined): void {
+    const { text } = delta;
+    if (delta.type === 'tool-input') {
+      const toolCallId = idAt({ messageId, ...delta });
+      if (this.available.has(toolCallId)) return;
+      this.say(messageId, { ...delta, text: text.slice(this.inputs.get(toolCallId)?.text.length ?? 0) });
+      return;
+    }
+    const skipped = Math.min(left?.[delta.type] ?? 0, text.length);
+    if (left !== undefined) left[delta.type] -= skipped;
+    this.say(messageId, { ...delta, text: text.slice(skipped) });
+  }
+
+  private say(messageId: string, delta: ModelDelta): void {
+    this.enter(messageId);
+    if (delta.type !== 'tool-input') {
+      this.speak(messageId, delta.type, delta.text);
+      return;
+    }
+    const { toolName, text } = delta;
+    const known = this.inputs.get(idAt({ messageId, ...delta }));
+    if (text === '') return;
+    const input = { messageId, toolCallId: delta.toolCallId, toolName, text: (known?.text ?? '') + text };
+    const toolCallId = idAt(input);
+    this.closeBlock();
+    if (known === undefined) this.add({ type: 'tool-input-start', toolCallId, toolName });
+    this.inputs.set(toolCallId, input);
+    this.add({ type: 'tool-input-delta', toolCallId, inputTextDelta: text });
+  }
+
+  /** Once: a second time it would be another part to the client. */
+  private tellInput(call: Omit<Input, 'text'>, input: unknown, more: object = {}): void {
+    const toolCallId = idAt(call);
+    this.inputs.delete(toolCallId);
+    if (this.available.has(toolCallId)) return;
+    this.available.add(toolCallId);
+    this.note(call.messageId, ({ calls }) => ({ calls: [...calls, call.toolCallId] }));
+    this.add({ type: 'tool-input-available', toolCallId, toolName: call.toolName, input, ...more });
+  }
+
+  private speak(messageId: string, kind: Kind, text: string): void {
+    if (text === '') return;
+    if (this.block?.kind !== kind || this.block.messageId !== messageId) {
+      this.closeBlock();
+      this.block = { kind, messageId, id: `${messageId}:${this.blocks++}` };
+      // So that a client can take back what is discarded later.
+      this.add({ type: `${kind}-start`, id: this.block.id, providerMetadata: { [NOTES]: { messageId } } });
+    }
+    this.add({ type: `${kind}-delta`, id: this.block.id, delta: text });
+    this.note(messageId, (told) => ({ [kind]: told[kind] + text.length }));
+  }
+
+  private takeMessage(stored: Pick<StoredMessage, 'message' | 'meta'>): void {
+    const { message, meta } = stored;
+    if (message.role === 'assistant') {
+      const told = { ...this.toldOf(meta.id) };
+      // Where the next answer is on its way already, this one was told in its time, but for the results of its calls.
+      const isPast = this.step !== meta.id && this.entered.has(meta.id);
+      if (!isPast) this.enter(meta.id);
+      this.learn(stored);
+      for (const part of message.content) this.takePart(part, meta.id, told);
+      if (!isPast) this.closeBlock();
+      for (const chunk of sourceChunks(meta)) this.add(chunk);
+    } else if (message.role === 'tool') {
+      for (const part of message.content)
+        if (part.type === 'tool-result') this.takeOutput(part.toolCallId, part.output);
+    } else return;
+    this.place = { last: meta.id, partials: this.place.partials.filter(({ messageId }) => messageId !== meta.id) };
+  }
+
+  /** `told`: how much of the texts that follow the client has. */
+  private takePart(part: AssistantPart, messageId: string, told: { [kind in Kind]: number }): void {
+    if (isKind(part.type)) {
+      const { text } = part as { text: string };
+      const skipped = Math.min(told[part.type], text.length);
+      told[part.type] -= skipped;
+      this.speak(messageId, part.type, text.slice(skipped));
+      return;
+    }
+    if (part.type === 'tool-call') {
+      const { toolCallId, toolName, input, providerExecuted } = part;
+      const ran = providerExecuted === true ? { providerExecuted } : {};
+      this.tellInput({ messageId, toolCallId, toolName }, input, ran);
+    } else if (part.type === 'tool-result') this.takeOutput(part.toolCallId, part.output);
+    else if (part.type === 'file') for (const chunk of fileChunks(part)) this.add(chunk);
+  }
+
+  private takeOutput(toolCallId: string, output: ToolOutput): void {
+    const id = this.calls.get(toolCallId);
+    if (id !== undefined) this.add(outputChunk(id, output));
+  }
+
+  /** The ids of the calls of an answer, whether the client is told them now or was before. */
+  private learn({ message, meta }: Pick<StoredMessage, 'message' | 'meta'>): void {
+    if (message.role !== 'assistant') return;
+    for (const part of message.content) {
+      if (part.type === 'tool-call') this.calls.set(part.toolCallId, idAt({ messageId: meta.id, ...part }));
+    }
+    const local = localCalls(message);
+    if (local.length > 0) this.batch = local.map(({ toolCallId }) => this.calls.get(toolCallId) as string);
+  }
+
+  /** The id of a call ends with its number in its answer. */
+  private idOf(callId: string): string | undefined {
+    return this.batch[Number(callId.split('.').at(-1))];
+  }
+
+  private ask({ id, callId, toolName, input, expiresAt }: Approval): void {
+    const data = { approvalId: id, toolCallId: this.idOf(callId), toolName, input, expiresAt };
+    this.add({ type: 'data-approval', id, data });
+  }
+
+  /** The protocol takes nothing back, so the client is told which texts count for nothing. */
+  private discard(which: (told: PartTold) => boolean): void {
+    for (const told of this.place.partials.filter(which)) {
+      const { messageId } = told;
+      if (this.block?.messageId === messageId) this.closeBlock();
+      for (const [id, input] of this.inputs) if (input.messageId === messageId) this.inputs.delete(id);
+      this.add({ type: 'data-discarded', id: messageId, data: { messageId } });
+    }
+    this.place = { ...this.place, partials: this.place.partials.filter((told) => !which(told)) };
+  }
+
+  /** undefined: the turn is over, and another one has taken the place of its outcome. */
+  private end(outcome: TurnOutcome | undefined): void {
+    this.discard(() => true);
+    this.leaveStep();
+    if (outcome?.status === 'cancelled') this.add({ type: 'abort' });
+    else if (outcome?.status === 'failed' || outcome?.status === 'abandoned') {
+      this.add({ type: 'error', errorText: outcome.reason ?? outcome.status });
+    } else this.add({ type: 'finish' });
+    this.ended = true;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Owns the body that `useChat` reads: one turn as Server-Sent Events, pulled at the pace of its reader.
+ * Must not know what the chunks mean.
+ */
+import type { FollowEvent } from '../core/events.js';
+import { UIChunks } from './ui-chunks.js';
+import { placeOf, placeText } from './ui-place.js';
+
+export interface UIMessageStreamOptions {
+  /** The turn to show. Default: the one in progress; where there is none, the stream ends at once. */
+  readonly turnId?: string;
+  /** The `id` of the last frame a client has got (`Last-Event-ID`): what it has is left out. Anything else is the beginning. */
+  readonly after?: string;
+}
+
+/** What a response with this body has to have. */
+export const UI_MESSAGE_STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+} as const;
+
+/**
+ * One turn as a UI message stream of the AI SDK 5, 6 or 7: `events` are those of `engine.follow(sessionId)`. It ends
+ * with `[DONE]` when the turn has; without it where `events` end before (the process closes): the client reconnects.
+ * Approvals are parts of the type `data-approval`, text that counts for nothing is named by `data-discarded`. What
+ * `events` throw is the error of the stream.
+ */
+export function toUIMessageStream(
+  events: AsyncIterable<FollowEvent>,
+  options: UIMessageStreamOptions = {},
+): ReadableStream<Uint8Array> {
+  const chunks = new UIChunks(options.turnId, placeOf(options.after));
+  const source = events[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  const leave = async (): Promise<void> => {
+    await source.return?.();
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      for (;;) {
+        const { done, value } = await source.next();
+        if (done === true) return controller.close();
+        const frames = chunks.take(value).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+        if (chunks.ended) frames.push('data: [DONE]\n\n');
+        // The place stands in front of the last frame: a client that has it has all frames of the event.
+        const last = frames.pop();
+        if (last === undefined) continue;
+        frames.push(`id: ${placeText(chunks.place)}\n${last}`);
+        controller.enqueue(encoder.encode(frames.join('')));
+        if (!chunks.ended) return;
+        controller.close();
+        return leave();
+      }
+    },
+    cancel: leave,
+  });
+}
