@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tool } from '../../src/index.js';
 import { crashMatrix, type Ledger, scriptedModel } from '../../src/testing/index.js';
-import { anything, Bank, matrixOf, SHOPPING } from './shop.js';
+import { anything, Bank, matrixOf, payTool, SHOPPING } from './shop.js';
 
 let server: Server;
 let address: string;
@@ -72,3 +72,25 @@ for (const realTime of [true, false]) {
     });
   });
 }
+
+it('what a dead process still sends has landed before the next one asks', async () => {
+  const bank = new Bank();
+  const slow = payTool(bank, {
+    execute: async (_input, { idempotencyKey }) => {
+      await sleep(60);
+      return bank.charge(idempotencyKey);
+    },
+  });
+  const model = () =>
+    scriptedModel([
+      {
+        calls: [
+          { tool: 'pay', input: {} },
+          { tool: 'slow', input: {} },
+        ],
+      },
+      'paid',
+    ]);
+  const report = await crashMatrix(matrixOf(bank, { pay: payTool(bank), slow }, { realTime: true, model }));
+  expect(report, String(report)).toMatchObject({ doubled: {}, lost: {}, failures: 0 });
+});

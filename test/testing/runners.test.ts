@@ -62,6 +62,7 @@ it('runs from jest', { timeout: 240_000 }, async () => {
     testMatch: ['**/jest.mjs'],
     moduleFileExtensions: ['mjs', 'js', 'json', 'node'],
     watchman: false,
+    testTimeout: 60_000,
   };
   const told = await node(
     '--experimental-vm-modules',

@@ -169,7 +169,7 @@ async function expectModel(store: TurnStore, sessions: readonly Session[], when:
 }
 
 const IDS = ['a', 'a/1', '\u00e4', 'a!'];
-const ROUNDS = 40;
+const ROUNDS = 25;
 
 async function play(first: TurnStore, random: Random, reopen: (() => Promise<TurnStore>) | undefined): Promise<void> {
   const sessions = IDS.map(emptied);
