@@ -317,6 +317,7 @@ describe('on a folder of its own', () => {
     const [repaired] = await told('repair', folder);
     expect(repaired.findings.map(({ file }: { file: string }) => file)).toEqual(['000005.ldb']);
     expect(readFileSync(join(repaired.originals, '000005.ldb'))).toEqual(bytes);
+    expect((await here('stats', folder)).out).toMatch(/^of that \d+\.\d kB of damaged files that repairs have kept$/m);
     expect((await here('repair', folder)).out).toMatch(/is not damaged; nothing was done/);
     // The files are whole now; of the session that had a record in the damaged block something is missing.
     const { records, files } = JSON.parse((await here('verify', folder, '--json')).out);

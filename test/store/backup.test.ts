@@ -142,6 +142,32 @@ describe('a backup', () => {
     expect(beside()).toEqual(['copy']);
   });
 
+  it('lets everything else have its turn between any thousand records', async () => {
+    const store = await openLevelStore({ path });
+    await store.commit(
+      rewritten(
+        undefined,
+        's',
+        Array.from({ length: 6_000 }, (_, i) => `${i}`),
+      ),
+    );
+    let turns = 0;
+    let running = true;
+    const count = () => {
+      turns += 1;
+      if (running) setImmediate(count);
+    };
+    setImmediate(count);
+    const seen: number[] = [];
+    await backup(store, copy, ({ records }) => {
+      if (records % 1_000 === 0) seen.push(turns);
+    });
+    running = false;
+    await store.close();
+    expect(seen.length).toBeGreaterThanOrEqual(6);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
   it('of a store that is closed meanwhile says so and leaves nothing', async () => {
     const store = await openLevelStore({ path });
     const texts = Array.from({ length: 3_000 }, (_, i) => `${i}`);

@@ -2,7 +2,7 @@
  * Owns `durable-turn stats`: what takes how much room. Must not know what the records say.
  */
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { KINDS, sessionOfKey } from '../../store/keys.js';
 import { readable } from '../../store/salvage.js';
 import { Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
@@ -47,6 +47,9 @@ export const stats: Verb = {
         },
         () => [
           `${view.folder}: ${plural(disk.files, 'file')}, ${size(disk.bytes)} on disk, ${plural(sessions.size, 'session')}`,
+          ...(disk.keptByRepairs > 0
+            ? [`of that ${size(disk.keptByRepairs)} of damaged files that repairs have kept`]
+            : []),
           '',
           ...Object.entries(kinds).map(([kind, sum]) =>
             row([12, 16], [kind, plural(sum.records, 'record'), size(sum.bytes)]),
@@ -60,13 +63,17 @@ export const stats: Verb = {
   },
 };
 
-async function sizeOnDisk(folder: string): Promise<{ files: number; bytes: number }> {
-  const sum = { files: 0, bytes: 0 };
-  for (const name of await readdir(folder)) {
-    const found = await stat(join(folder, name)).catch(() => undefined);
+/** Originals that repairs have kept lie in folders of the folder. */
+async function sizeOnDisk(folder: string): Promise<{ files: number; bytes: number; keptByRepairs: number }> {
+  const sum = { files: 0, bytes: 0, keptByRepairs: 0 };
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined);
     if (found?.isFile() !== true) continue;
     sum.files += 1;
     sum.bytes += found.size;
+    if (KEPT.test(relative(folder, entry.parentPath))) sum.keptByRepairs += found.size;
   }
   return sum;
 }
+
+const KEPT = /^damaged-\d+$/;
