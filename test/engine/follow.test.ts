@@ -4,7 +4,7 @@ import { FEED_CHARS, FEED_EVENTS, FEED_KEPT_MS } from '../../machines/limits.js'
 import { type FollowEvent, type ModelCall, TurnError } from '../../src/index.js';
 import { act, calls, createWorld, hello, look, only, type WholeWorld } from '../whole-turn/world.js';
 import { Client, pictureOf } from './following.js';
-import { calm, gate, isOpen, never, until, within } from './waiting.js';
+import { armedTimers, calm, gate, isOpen, never, until, within } from './waiting.js';
 
 const text = (piece: string) => ({ type: 'text', id: 'a', text: piece }) as const;
 
@@ -504,22 +504,7 @@ it('ends when its signal aborts, when it is left, and when the engine has closed
 
 it('keeps nothing of a session that nobody follows, and no timer when the engine has closed', async () => {
   const world = createWorld();
-  const timers = new Set<number>();
-  let last = 0;
-  const { clock } = world;
-  const after = clock.after.bind(clock);
-  Object.assign(clock, {
-    after: (ms: number, fire: () => void) => {
-      last += 1;
-      const id = last;
-      timers.add(id);
-      const cancel = after(ms, fire);
-      return () => {
-        timers.delete(id);
-        cancel();
-      };
-    },
-  });
+  const timers = armedTimers(world.clock);
   const engine = world.boot();
   const client = new Client(engine);
   await client.told();

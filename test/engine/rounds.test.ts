@@ -1,8 +1,10 @@
 // recover({ everyMs }): what was held, or not taken, gets another chance while the process lives.
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
+import { Rounds } from '../../src/engine/rounds.js';
+import { simulatedClock } from '../../src/testing/index.js';
 import { storeFailed } from './process-store.js';
-import { calm, type Gate, gate, isOpen, never, until, within } from './waiting.js';
+import { armedTimers, calm, type Gate, gate, isOpen, never, until, within } from './waiting.js';
 import { createWorld, HOUR_MS, hello, MINUTE_MS, only } from './world.js';
 
 const hang = { hang: true } as const;
@@ -85,6 +87,24 @@ it('rounds never overlap, and the pause counts from the end of one', async () =>
   builds[2]?.open();
 });
 
+it('another pause, asked for in the middle of a round, counts from its end', async () => {
+  const clock = simulatedClock();
+  const rounds: Gate[] = [];
+  const repeated = new Rounds(clock, async () => {
+    const round = gate();
+    rounds.push(round);
+    await round.opened;
+  });
+  repeated.start(1_000);
+  await clock.advance(1_000);
+  repeated.start(100);
+  await clock.advance(10_000);
+  expect(rounds).toHaveLength(1);
+  rounds[0]?.open();
+  await clock.advance(100);
+  expect(rounds).toHaveLength(2);
+});
+
 it('a round that fails is told, and the next one comes all the same', async () => {
   const { world, turnId } = await interrupted();
   const engine = world.boot({ recovery: { stalenessMs: HOUR_MS } });
@@ -103,8 +123,11 @@ it('a round that fails is told, and the next one comes all the same', async () =
 it('close() ends the rounds', async () => {
   const { world } = await interrupted();
   const engine = world.boot({ recovery: false });
+  const timers = armedTimers(world.clock);
   await engine.recover({ everyMs: MINUTE_MS });
+  expect(timers.size).toBe(1);
   await within(engine.close());
+  expect(timers.size).toBe(0);
   await world.advance(HOUR_MS);
   expect(world.eventsOf('interrupted_turn_held')).toHaveLength(1);
 });

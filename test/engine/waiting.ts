@@ -1,5 +1,6 @@
 // Waits without a clock: a bounded number of turns of the event loop, so that what never comes fails at once.
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../src/index.js';
 
 /** Everything in these tests lives in one process: what has not come after this many turns never comes. */
 const TURNS = 3_000;
@@ -67,4 +68,29 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });
+}
+
+/** How many timers of a clock are armed, from now on. */
+export function armedTimers(clock: Clock): ReadonlySet<number> {
+  const armed = new Set<number>();
+  const after = clock.after.bind(clock);
+  let last = 0;
+  clock.after = (ms, fire, background) => {
+    last += 1;
+    const id = last;
+    const cancel = after(
+      ms,
+      () => {
+        armed.delete(id);
+        fire();
+      },
+      background,
+    );
+    armed.add(id);
+    return () => {
+      armed.delete(id);
+      cancel();
+    };
+  };
+  return armed;
 }

@@ -3,7 +3,8 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createTurnEngine } from '../../src/index.js';
-import { openLevelStore } from '../../src/store/level-store.js';
+import { memoryStore, openLevelStore, type TurnStore } from '../../src/store/level-store.js';
+import { openShared } from '../../src/store/shared-store.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { appended, textsOf } from './fixtures.js';
 import { temporaryFolder } from './world.js';
@@ -18,6 +19,13 @@ beforeEach(() => {
   path = join(scratch, 'db');
 });
 afterEach(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A store whose methods can be replaced. */
+function methods(store: TurnStore): TurnStore {
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(store)) as (keyof TurnStore)[];
+  const bound = names.map((name) => [name, typeof store[name] === 'function' ? store[name].bind(store) : store[name]]);
+  return Object.fromEntries(bound) as TurnStore;
+}
 
 const shared = (at = path) => openLevelStore({ path: at, shared: true });
 
@@ -53,6 +61,35 @@ it('is closed for each user alone, and by the last one for all', async () => {
   expect(textsOf(await third.messages('s'))).toEqual(['one']);
   await third.close();
   await (await openLevelStore({ path })).close();
+});
+
+it('who opens it while the last user closes it waits, and gets a database of its own', async () => {
+  let close = (): void => undefined;
+  const mayClose = new Promise<void>((resolve) => {
+    close = resolve;
+  });
+  const slow = memoryStore();
+  const opened: TurnStore[] = [];
+  const open = (store: TurnStore) => async () => {
+    opened.push(store);
+    return store;
+  };
+  const first = await openShared('a folder', open({ ...methods(slow), close: () => mayClose }));
+  const closing = first.close();
+  const second = openShared('a folder', open(memoryStore()));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(opened).toHaveLength(1);
+  close();
+  await closing;
+  expect(await (await second).head('s')).toBeUndefined();
+  expect(opened).toHaveLength(2);
+  await (await second).close();
+});
+
+it("a database that cannot be opened is nobody's, and opens at the next try", async () => {
+  const failed = openShared('a folder', () => Promise.reject(new Error('no')));
+  await expect(failed).rejects.toThrow('no');
+  await (await openShared('a folder', async () => memoryStore())).close();
 });
 
 it('both have to say so: a folder opened without it stays with one store', async () => {
