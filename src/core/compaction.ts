@@ -2,7 +2,7 @@
  * Owns how a list becomes shorter: what a compactor's answer makes of it, and whether that is worth it.
  * Must not know how summaries are made.
  */
-import type { StoredMessage, UserMessage } from './messages.js';
+import type { Message, StoredMessage, UserMessage } from './messages.js';
 
 /** What a compactor gives: a text for what goes, and the first message that stays. Messages themselves it cannot touch. */
 export interface Compacted {
@@ -25,9 +25,21 @@ export const COMPACT_ABOVE = 0.8;
 /** A compaction has to win this much. A refused one is not tried again until the list has grown by as much. */
 export const WORTHWHILE = 0.1;
 
+/** Messages never change, so each is measured once: after a refusal the whole list is measured behind every batch. */
+const sizes = new WeakMap<Message, number>();
+
+function sizeOfMessage(message: Message): number {
+  let size = sizes.get(message);
+  if (size === undefined) {
+    size = JSON.stringify(message).length;
+    sizes.set(message, size);
+  }
+  return size;
+}
+
 /** Size of a list, in characters of its JSON: a measure for comparing lists, not for counting tokens. */
 export const sizeOf = (list: readonly StoredMessage[]): number =>
-  list.reduce((sum, { message }) => sum + JSON.stringify(message).length, 0);
+  list.reduce((sum, { message }) => sum + sizeOfMessage(message), 0);
 
 /**
  * The first user message stays: it says what all of this is for. A kept answer keeps its results, and nothing that is

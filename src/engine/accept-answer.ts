@@ -19,7 +19,7 @@ export async function acceptAnswer(scope: TurnScope, work: ToolWork, answer: Rea
     records.append(message, 'model', { id: answer.messageId, answer: answer.facts });
   }
   records.finalAnswer = answer.answer;
-  scope.known.add(answer.calls);
+  scope.known.begin(answer.calls);
   for (const { record } of answer.calls) {
     records.journal.add({ ...record, output: null });
     if (record.output !== null) fail(scope, record, record.output);

@@ -14,6 +14,12 @@ export class KnownCalls {
     for (const call of calls) this.calls.set(call.record.callId, call);
   }
 
+  /** A new batch: every call of the one before is settled, and never starts again. */
+  begin(batch: readonly ReadCall[]): void {
+    this.calls.clear();
+    this.add(batch);
+  }
+
   get(callId: string): ReadCall | undefined {
     return this.calls.get(callId);
   }
