@@ -12,8 +12,8 @@ import { dirname, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { BackupProgress } from '../core/ports.js';
-import { openDatabase } from './folder.js';
 import { KINDS } from './keys.js';
+import { openDatabase } from './opening.js';
 import { BATCH_BYTES, BATCH_OPS, type Op, put, type Snapshot, Tables } from './tables.js';
 
 /**

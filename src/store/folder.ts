@@ -3,11 +3,11 @@
  * that a refusal says what to do. Must not know what is stored in it, nor whose folder it is.
  */
 import { mkdir, realpath } from 'node:fs/promises';
-import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
 import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
-import { forgetOpenings, lockedError, openedAlone, reserve } from './owner.js';
+import { openDatabase } from './opening.js';
+import { forgetOpenings, openedAlone, reserve } from './owner.js';
 import { type RepairReport, repairAlone } from './repair.js';
 import { RunFile } from './run-file.js';
 import { isSwapPending } from './swap.js';
@@ -111,34 +111,5 @@ function tellRepair({ folder, findings, originals, incomplete, sessions }: Repai
       `${originals}, with a report. ${incomplete ? 'A part of what was stored is lost. ' : 'Nothing is lost. '}` +
       `${sessions.length} sessions are damaged; recover() tells them.`,
     'DurableTurnWarning',
-  );
-}
-
-/**
- * Opens what is in a folder, whosever it is and whatever it is worth.
- * @param shown What the folder is called in errors, where it stands for another one.
- * @throws {TurnError} TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FAILED
- */
-export async function openDatabase(folder: string, createIfMissing: boolean, shown = folder): Promise<OpenLevel> {
-  const level = new Level<string, Buffer>(folder, { createIfMissing });
-  try {
-    await level.open();
-  } catch (error) {
-    throw openingError(shown, error, folder);
-  }
-  return level as unknown as OpenLevel;
-}
-
-/** @param opened Where LevelDB looked: its words name files there. */
-function openingError(folder: string, error: unknown, opened: string): TurnError {
-  const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
-  if (cause?.code === 'LEVEL_LOCKED') return lockedError(folder, 'another process has it open', error);
-  const reason = messageOf(cause ?? error).replaceAll(opened, folder);
-  const damaged = cause?.code === 'LEVEL_CORRUPTION' || /corruption|no such file|does not exist/i.test(reason);
-  return new TurnError(
-    damaged ? 'TURN_DAMAGED' : 'TURN_STORE_FAILED',
-    `The database in ${folder} does not open: ${reason}. Nothing was changed. Check space and rights of the folder; ` +
-      `\`npx durable-turn verify ${folder}\` tells what is damaged, \`npx durable-turn repair ${folder}\` repairs it on a copy.`,
-    { cause: error },
   );
 }

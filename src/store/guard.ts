@@ -2,54 +2,57 @@
  * Owns holding a folder against other processes without opening the database in it.
  * Must not know what is done meanwhile. Threads of this process are the business of `owner.ts`.
  *
- * Node cannot lock a file, but LevelDB does: a scratch database whose LOCK is the LOCK of the folder holds both. Nobody
- * reads or copies that file, since closing it would give the lock away.
+ * Node cannot lock a file, but LevelDB does: a scratch database whose LOCK leads to the LOCK of the folder holds both.
+ * Nobody reads or copies that file, since closing it would give the lock away.
  */
-import { closeSync, linkSync, mkdirSync, openSync, rmSync, symlinkSync } from 'node:fs';
+import { constants } from 'node:fs';
+import { access, link, mkdir, mkdtemp, open, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
-import { lockedError } from './owner.js';
+import { openDatabase } from './opening.js';
+import { lockedError, lockIsOurs } from './owner.js';
 
 /** @throws {TurnError} TURN_STORE_LOCKED, TURN_STORE_FAILED, and whatever `work` throws. */
 export async function withFolderLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  // Of this process: another one that tries meanwhile has a scratch folder of its own.
-  const scratch = join(folder, `guard-${process.pid}`);
-  const guard = new Level(scratch);
+  const scratch = await mkdtemp(join(tmpdir(), 'durable-turn-lock-'));
   try {
-    makeLock(folder, scratch);
-    await guard.open();
-  } catch (error) {
-    rmSync(scratch, { recursive: true, force: true });
-    const cause = (error as { cause?: unknown }).cause ?? error;
-    if ((cause as { code?: unknown }).code === 'LEVEL_LOCKED')
-      throw lockedError(folder, 'another process has it open', error);
-    throw new TurnError('TURN_STORE_FAILED', `The folder ${folder} cannot be locked: ${messageOf(cause)}`, {
-      cause: error,
-    });
-  }
-  try {
-    return await work();
+    // Usually there is one; it is made here only where nobody can hold it yet.
+    await open(join(folder, 'LOCK'), 'wx').then(
+      (file) => file.close(),
+      () => undefined,
+    );
+    const lock = await takeLock(folder, join(scratch, 'lock'));
+    try {
+      return await work();
+    } finally {
+      await lock?.close();
+    }
   } finally {
-    await guard.close();
-    rmSync(scratch, { recursive: true, force: true });
+    await rm(scratch, { recursive: true, force: true });
   }
 }
 
-function makeLock(folder: string, scratch: string): void {
-  const lock = join(folder, 'LOCK');
+/**
+ * Takes the lock until it is closed; undefined where there is none to take.
+ * @param beside A folder for the scratch database, made here.
+ * @throws {TurnError} TURN_STORE_LOCKED, TURN_STORE_FAILED
+ */
+export async function takeLock(folder: string, beside: string): Promise<{ close(): Promise<void> } | undefined> {
+  const file = join(folder, 'LOCK');
+  if (lockIsOurs(folder)) throw lockedError(folder, 'this process has it open');
   try {
-    closeSync(openSync(lock, 'wx'));
+    await access(file, constants.W_OK);
   } catch (error) {
-    // There usually is one; it is made here only where nobody can hold it yet.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // Nobody has open what has no lock, or what nobody can write to.
+    if (code === 'ENOENT' || code === 'EROFS') return undefined;
+    throw new TurnError('TURN_STORE_FAILED', `The folder ${folder} cannot be locked: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
-  rmSync(scratch, { recursive: true, force: true });
-  mkdirSync(scratch);
-  try {
-    linkSync(lock, join(scratch, 'LOCK'));
-  } catch {
-    // A file system without hard links.
-    symlinkSync(lock, join(scratch, 'LOCK'));
-  }
+  await mkdir(beside);
+  // Not everybody may make symbolic links on Windows.
+  await symlink(file, join(beside, 'LOCK')).catch(() => link(file, join(beside, 'LOCK')));
+  return openDatabase(beside, true, folder);
 }

@@ -74,17 +74,8 @@ function sessionOfSpread(text: string): string | undefined {
 }
 
 export const headKey = (sessionId: string): string => part(sessionId);
-/** The session of a key that is its encoded id and nothing else; undefined where the text is no such key. */
-export function sessionOfHead(key: string): string | undefined {
-  try {
-    const sessionId = decodeURIComponent(key);
-    return part(sessionId) === key ? sessionId : undefined;
-  } catch {
-    return undefined;
-  }
-}
-/** The session of a key that begins with its encoded id. */
-export const sessionOfPart = (key: string): string | undefined => sessionOfHead(key.split(SEPARATOR)[0] as string);
+/** The session of a key of the kinds `head` and `turn`; undefined where the text is no such key. */
+export const sessionOfHead = (key: string): string | undefined => decodedPart(key);
 export const turnKey = (sessionId: string): string => part(sessionId);
 export const outcomeKey = (turnId: string): string => part(turnId);
 export const seenKey = (sessionId: string, messageId: string): string =>
@@ -132,12 +123,6 @@ export function sessionOfDotted(id: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The session of a key that is an encoded turn id or call id. */
-export function sessionOfTurnPart(key: string): string | undefined {
-  const id = sessionOfHead(key);
-  return id === undefined ? undefined : sessionOfDotted(id);
 }
 
 export const inboxKey = (sessionId: string, seq: number, messageId: string): string =>

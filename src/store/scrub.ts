@@ -19,17 +19,9 @@ import type { Op, Tables } from './tables.js';
 /** Why the head of a session cannot be trusted to be its newest; undefined where it can. */
 export type Suspicion = (sessionId: string) => string | undefined;
 
-/** Every kind that tells a session, and how its keys do. */
-const TRACES: readonly (readonly [Kind, (key: string) => string | undefined])[] = [
-  ['inbox', keys.sessionOfInbox],
-  ['marker', keys.sessionOfMarker],
-  ['turn', keys.sessionOfHead],
-  ['message', keys.sessionOfPart],
-  ['archive', keys.sessionOfPart],
-  ['seen', keys.sessionOfPart],
-  ['call', keys.sessionOfTurnPart],
-  ['outcome', keys.sessionOfTurnPart],
-];
+/** What is left of a session without its head; what goes into quarantine leaves none of the first three. */
+const TRACES: readonly Kind[] = ['inbox', 'marker', 'turn', 'message', 'archive', 'seen', 'call', 'outcome', 'review'];
+const LEFT_ALONE: readonly Kind[] = TRACES.slice(3);
 
 /** Before anybody else uses the database. Costs every record of it. */
 export async function scrub(tables: Tables, suspicion: Suspicion): Promise<readonly DamagedSession[]> {
@@ -52,17 +44,16 @@ export async function scrub(tables: Tables, suspicion: Suspicion): Promise<reado
 /** Sessions of which there is a trace and no head, and not for a good reason: removed, or in quarantine before. */
 async function headless(tables: Tables): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  for (const [kind, sessionOf] of TRACES) {
+  for (const kind of TRACES) {
     let last: string | undefined;
     for await (const [key] of tables.scan(kind)) {
-      const sessionId = sessionOf(key);
+      const sessionId = keys.sessionOfKey(kind, key);
       if (sessionId === undefined || sessionId === last) continue;
       last = sessionId;
       if ((await tables.get('head', keys.headKey(sessionId))) !== undefined) continue;
       if (await isBeingRemoved(tables, sessionId)) continue;
-      // What goes into quarantine leaves messages and calls where they are, and neither input nor marker.
       const known = await tables.keys('quarantine', keys.quarantineOfSession(sessionId), 1);
-      if (known.length === 0 || kind === 'inbox' || kind === 'marker' || kind === 'turn') found.add(sessionId);
+      if (known.length === 0 || !LEFT_ALONE.includes(kind)) found.add(sessionId);
     }
   }
   return found;

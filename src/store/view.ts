@@ -4,16 +4,16 @@
  *
  * LevelDB cannot open a database without writing: it begins a new log and a new manifest. Tables it never changes.
  */
-import { constants } from 'node:fs';
-import { access, copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf, TurnError } from '../core/errors.js';
-import { openDatabase } from './folder.js';
+import { TurnError } from '../core/errors.js';
 import { isDatabaseFile } from './folder-content.js';
 import { checkFormat } from './format.js';
+import { takeLock } from './guard.js';
 import { databaseFolder, diedAtWork, inspect, readWhole } from './inspect.js';
-import { lockedError, lockIsOurs, reserve } from './owner.js';
+import { openDatabase } from './opening.js';
+import { reserve } from './owner.js';
 import { isSwapPending } from './swap.js';
 import { type Level, Tables } from './tables.js';
 
@@ -65,25 +65,6 @@ export async function holdFolder(path: string): Promise<Held> {
     giveBack();
     throw error;
   }
-}
-
-/** Another database, whose file LOCK is the one of the folder: LevelDB locks what the name leads to. */
-async function takeLock(folder: string, beside: string): Promise<{ close(): Promise<void> } | undefined> {
-  const file = join(folder, 'LOCK');
-  if (lockIsOurs(folder)) throw lockedError(folder, 'this process has it open');
-  try {
-    await access(file, constants.W_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Nobody has open what has no lock, or what nobody can write to.
-    if (code === 'ENOENT' || code === 'EROFS') return undefined;
-    throw new TurnError('TURN_STORE_FAILED', `The folder ${folder} cannot be locked: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-  await mkdir(beside);
-  await symlink(file, join(beside, 'LOCK'));
-  return openDatabase(beside, true, folder);
 }
 
 /**
