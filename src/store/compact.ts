@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { reserveFolder } from './folder.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
-import { databaseFolder } from './inspect.js';
 import { KINDS, type Kind } from './keys.js';
 import { Tables } from './tables.js';
+import { soundFolder } from './view.js';
 
 /** Bytes of the folder. */
 export interface Compacted {
@@ -23,7 +23,8 @@ export interface Compacted {
  * @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FORMAT, TURN_STORE_FAILED
  */
 export async function compactFolder(path: string, tell: (kind: Kind) => void): Promise<Compacted> {
-  const folder = databaseFolder(path);
+  // A repair is another thing, and has to be asked for.
+  const folder = await soundFolder(path);
   const before = await bytesIn(folder);
   const backing = reserveFolder(folder);
   try {

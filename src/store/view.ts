@@ -93,6 +93,20 @@ export async function viewFolder(path: string): Promise<View> {
   }
 }
 
+/**
+ * The real path of a folder that nobody has open and in which nothing is damaged: to open it repairs nothing.
+ * @throws {TurnError} as `holdFolder`, and TURN_DAMAGED.
+ */
+export async function soundFolder(path: string): Promise<string> {
+  const held = await holdFolder(path);
+  try {
+    await checkWhole(held.folder);
+    return held.folder;
+  } finally {
+    await held.release();
+  }
+}
+
 /** LevelDB drops parts of damaged files without a word, and can abort the process. */
 async function checkWhole(folder: string): Promise<void> {
   const pending = isSwapPending(folder);

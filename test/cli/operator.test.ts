@@ -60,14 +60,16 @@ async function here(...[name = '', ...args]: readonly string[]): Promise<Ran> {
       return true;
     });
   const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'errors')];
+  vi.stubEnv('TMPDIR', temporary);
   const code = (await operate(name, args)) ?? null;
+  vi.unstubAllEnvs();
   for (const spy of spies) spy.mockRestore();
   return { code, ...said };
 }
 
 /** What a command says in JSON, line by line. */
 async function told(...args: readonly string[]): Promise<any[]> {
-  const { code, out, errors } = await run(...args, '--json');
+  const { code, out, errors } = await here(...args, '--json');
   expect({ code, errors }).toEqual({ code: 0, errors: '' });
   return out
     .trim()
@@ -107,7 +109,7 @@ describe('commands that only look', () => {
     const { out } = await run('list', folder, '--agent', AGENT);
     expect(out.trim().split('\n')).toHaveLength(ids.length);
     expect(out).toMatch(/^review +\S+ +2 messages +waits for a person: awaitingReview +fixture$/m);
-    expect((await run('list', folder, '--agent', 'nobody')).out).toBe('');
+    expect((await here('list', folder, '--agent', 'nobody')).out).toBe('');
   });
 
   it('show: transcript, journal of all turns and timeline of a session', async () => {
@@ -170,7 +172,7 @@ describe('commands that only look', () => {
     await engine.close();
     await store.close();
     expect((await run('export', folder, 'long')).out).toBe(lines.join(''));
-    const all = (await run('export', folder)).out;
+    const all = (await here('export', folder)).out;
     expect(all).toContain(lines.join(''));
     expect(all.match(/^\{"type":"session"/gm)).toHaveLength(ids.length);
   });
@@ -206,14 +208,14 @@ describe('commands that only look', () => {
       expect(ran.errors.trimEnd().split('\n')).toHaveLength(1);
     }
     expect(existsSync(join(scratch, 'nowhere'))).toBe(false);
-    const { code, errors } = await run('show', folder, 'nobody', '--json');
+    const { code, errors } = await here('show', folder, 'nobody', '--json');
     expect({ code, ...JSON.parse(errors) }).toEqual({ code: 1, exitCode: 1, error: 'there is no session "nobody"' });
   });
 
   it('explain themselves, and the command line lists them all', async () => {
     const { out } = await run('--help');
     for (const { name, summary } of VERBS) expect(out).toContain(`  ${name.padEnd(11)}  ${summary}\n`);
-    const help = await run('abandon', '--help');
+    const help = await here('abandon', '--help');
     expect(help.code).toBe(0);
     expect(help.out).toContain('durable-turn abandon <folder> <turn>');
     expect(help.out).toContain('Exit codes: 0');
@@ -231,24 +233,23 @@ describe('on a folder of its own', () => {
     for (const { name } of VERBS) {
       const args = [name, folder, ...(more[name] ?? [])];
       // One that looks and one that writes from another process; the rest where it is quicker to ask.
-      const elsewhere = ['list', 'compact'].includes(name);
+      const elsewhere = name === 'list' || name === 'compact';
       const { code, out, errors } = await (elsewhere ? run : here)(...args);
       expect({ name, code, out }).toEqual({ name, code: 3, out: '' });
       expect(errors).toMatch(elsewhere ? /turns is in use: another process has it open/ : /turns is in use/);
     }
-    expect(await run('list', folder)).toMatchObject({ code: 3 });
     expect(await contentsOf(store)).toEqual(expected);
     await store.close();
-    expect((await run('list', folder)).code).toBe(0);
+    expect((await here('list', folder)).code).toBe(0);
   });
 
   it('abandon ends one turn, keeps its input and its doubts, and leaves its outcome to the service', async () => {
     const turnId = expected.sessions['in doubt']?.head.turnId as string;
-    expect((await run('abandon', folder, turnId)).errors).toMatch(/give --reason <text>/);
-    expect((await run('abandon', folder, 'nonsense', '--reason', 'r')).code).toBe(2);
+    expect((await here('abandon', folder, turnId)).errors).toMatch(/give --reason <text>/);
+    expect((await here('abandon', folder, 'nonsense', '--reason', 'r')).code).toBe(2);
     const { code, out } = await run('abandon', folder, turnId, '--reason', 'nobody knows it any more');
     expect({ code, out }).toEqual({ code: 0, out: `${turnId} is abandoned: nobody knows it any more\n` });
-    const again = await run('abandon', folder, turnId, '--reason', 'r');
+    const again = await here('abandon', folder, turnId, '--reason', 'r');
     expect(again).toMatchObject({ code: 1, errors: expect.stringContaining(`there is no turn "${turnId}"`) });
 
     const store = await openLevelStore({ path: folder });
@@ -271,7 +272,7 @@ describe('on a folder of its own', () => {
     await engine.sendMessage({ sessionId: 's', input: 'two', attended: false });
     await engine.close({ graceMs: 0 });
     await first.close();
-    expect((await run('abandon', path, turn.turnId, '--reason', 'r', '--no-outcome')).code).toBe(0);
+    expect((await here('abandon', path, turn.turnId, '--reason', 'r', '--no-outcome')).code).toBe(0);
     const store = await openLevelStore({ path });
     expect(await store.markers(AGENT)).toEqual([]);
     expect(await store.head('s')).toMatchObject({ inProgress: false, waitingInput: 1, outcomesDue: [] });
@@ -307,6 +308,9 @@ describe('on a folder of its own', () => {
       ['list', folder],
       ['stats', folder],
       ['show', folder, 'completed'],
+      // To open it would repair it, which nobody has asked for.
+      ['compact', folder],
+      ['abandon', folder, expected.markers[0].turnId, '--reason', 'r'],
     ]) {
       const refused = await here(...args);
       expect({ args, code: refused.code }).toEqual({ args, code: 1 });
@@ -341,8 +345,8 @@ describe('on a folder of its own', () => {
     expect(shown.code).toBe(1);
     expect(shown.out).toMatch(/^DAMAGED +turn interrupted: too short$/m);
     expect(shown.out).toContain('Transcript (1 message)');
-    expect((await run('show', folder, 'failed')).out).toContain('there is none, or it cannot be read');
-    const listed = await run('list', folder);
+    expect((await here('show', folder, 'failed')).out).toContain('there is none, or it cannot be read');
+    const listed = await here('list', folder);
     expect(listed.errors).toBe('1 head cannot be read; see durable-turn verify\n');
     expect(listed.out.trim().split('\n')).toHaveLength(ids.length - 1);
   });
@@ -358,7 +362,7 @@ describe('on a folder of its own', () => {
     expect(out).toContain('red \\u001b[31m');
     const [sheet] = await told('show', folder, 'nasty');
     expect(sheet.messages[0].message.content[0].text).toBe(nasty);
-    for (const form of [out, (await run('show', folder, 'nasty', '--json')).out]) {
+    for (const form of [out, (await here('show', folder, 'nasty', '--json')).out]) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
       expect(form).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
     }

@@ -10,8 +10,8 @@ import { People } from '../../engine/people.js';
 import { Recovery } from '../../engine/recovery.js';
 import { Roster } from '../../engine/roster.js';
 import { TurnHandles } from '../../engine/turn-handles.js';
-import { databaseFolder } from '../../store/inspect.js';
 import { openLevelStore } from '../../store/level-store.js';
+import { soundFolder } from '../../store/view.js';
 import { FAILED, Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
 
 export const abandon: Verb = {
@@ -30,7 +30,8 @@ export const abandon: Verb = {
     if (typeof reason !== 'string' || reason === '') throw new Refusal(WRONG_ARGUMENTS, 'give --reason <text>');
     const sessionId = sessionOfTurn(turnId);
     if (sessionId === undefined) throw new Refusal(WRONG_ARGUMENTS, `${turnId} is no turn id; see interrupted`);
-    const store = await openLevelStore({ path: databaseFolder(folder) });
+    // A repair is another thing, and has to be asked for.
+    const store = await openLevelStore({ path: await soundFolder(folder) });
     try {
       await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
       const ended = (await store.head(sessionId))?.ended;
