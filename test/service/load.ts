@@ -50,12 +50,14 @@ export async function runLoad(project: Project, load: Load): Promise<Figures> {
   await service.start();
   const killer = new Killer(service, load.killEveryMs);
   const clients = Array.from({ length: load.sessions }, (_, n) => new Client(service, `session-${n}`));
+  const watch = setInterval(() => killer.look(), 250);
   try {
     const until = Date.now() + load.ms;
     const talks = clients.map((client) => client.talk(until));
     await killer.run(until);
     await Promise.all(talks);
   } finally {
+    clearInterval(watch);
     for (const client of clients) client.leave();
     await service.kill();
   }
@@ -77,25 +79,20 @@ class Killer {
   }
 
   async run(until: number): Promise<void> {
-    const watch = setInterval(() => this.look(), 250);
-    try {
-      while (Date.now() + this.everyMs < until) {
-        await sleep(this.everyMs);
-        await this.service.kill();
-        this.kills += 1;
-        this.memory.push(0);
-        const startedAt = Date.now();
-        void this.service.start().then((state) => {
-          if (state === 'ready') this.readyMs.push(Date.now() - startedAt);
-        });
-      }
-      await sleep(Math.max(0, until - Date.now()));
-    } finally {
-      clearInterval(watch);
+    while (Date.now() + this.everyMs < until) {
+      await sleep(this.everyMs);
+      await this.service.kill();
+      this.kills += 1;
+      this.memory.push(0);
+      const startedAt = Date.now();
+      void this.service.start().then((state) => {
+        if (state === 'ready') this.readyMs.push(Date.now() - startedAt);
+      });
     }
   }
 
-  private look(): void {
+  /** How much memory the process of this life takes at this moment. */
+  look(): void {
     const life = this.memory.length - 1;
     this.memory[life] = Math.max(this.memory[life] ?? 0, residentMb(this.service.pid));
   }
