@@ -7,7 +7,8 @@ import type { Commit } from '../core/ports.js';
 import type { DiskImage } from './crash-disk.js';
 import type { CrashPoint } from './crash-schedule.js';
 import { CrashStore } from './crash-store.js';
-import { droppable, type WorldClock } from './crash-time.js';
+import { droppable } from './crash-time.js';
+import type { SimulatedClock } from './simulated-clock.js';
 import { commitText, type Timeline } from './timeline.js';
 
 export interface ProcessStart {
@@ -15,7 +16,7 @@ export interface ProcessStart {
   readonly number: number;
   /** What it finds on its disk. */
   readonly image: DiskImage;
-  readonly clock: WorldClock;
+  readonly clock: SimulatedClock;
   readonly model: Model;
   /** Where it dies; undefined: it lives. */
   readonly point: CrashPoint | undefined;
@@ -24,7 +25,7 @@ export interface ProcessStart {
 
 export class CrashProcess {
   readonly store: CrashStore;
-  readonly clock: WorldClock;
+  readonly clock: SimulatedClock;
   readonly model: Model;
   /** Resolves with its death. */
   readonly death: Promise<void>;

@@ -9,14 +9,16 @@ import type { TurnEngine } from '../engine/turn-engine.js';
 import type { DiskImage } from './crash-disk.js';
 import { CrashProcess } from './crash-process.js';
 import type { CrashPoint, CrashSchedule } from './crash-schedule.js';
-import { type RealWork, realTime, simulatedTime, type Time, turns, type WorldClock } from './crash-time.js';
+import { type RealWork, realTime, simulatedTime, type Time, turns } from './crash-time.js';
 import type { EffectLedger, LedgerEntry } from './ledger.js';
+import type { SimulatedClock } from './simulated-clock.js';
 import { Timeline } from './timeline.js';
 
 /** What one process is made of. Give all three to the engine: what it does beside them, no crash cuts off. */
 export interface CrashWorld {
   readonly store: TurnStore;
-  readonly clock: WorldClock;
+  /** Simulated, or that of the wall where the matrix runs in real time. */
+  readonly clock: SimulatedClock;
   readonly model: Model;
 }
 

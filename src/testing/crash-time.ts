@@ -3,9 +3,8 @@
  * Must not know processes or crashes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../core/ports.js';
 import { systemClock } from '../engine/clock.js';
-import { simulatedClock } from './simulated-clock.js';
+import { type SimulatedClock, steppedClock } from './simulated-clock.js';
 
 /** Turns of the event loop that everything has that waits for no timer and no I/O. */
 const TURNS = 3;
@@ -16,14 +15,8 @@ export async function turns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** The clock of a process that a matrix runs. */
-export interface WorldClock extends Clock {
-  /** Lets time pass: at once where it is simulated, else by waiting. */
-  advance(ms: number): Promise<void>;
-}
-
 export interface Time {
-  readonly clock: WorldClock;
+  readonly clock: SimulatedClock;
   /** Lets the next thing happen. */
   pass(): Promise<void>;
 }
@@ -74,7 +67,7 @@ function open(): Map<string, number> {
 
 /** Hours pass at once: the next timer fires as soon as nothing else can happen. */
 export function simulatedTime(work: RealWork, happened: () => number): Time {
-  const clock = simulatedClock();
+  const clock = steppedClock();
   return {
     clock,
     async pass() {
@@ -89,7 +82,7 @@ export function simulatedTime(work: RealWork, happened: () => number): Time {
 export const realTime = (): Time => ({ clock: { ...systemClock, advance: (ms) => sleep(ms) }, pass: () => sleep(1) });
 
 /** A clock whose timers can be dropped together, as they are when a process ends. */
-export function droppable(clock: WorldClock): { readonly clock: WorldClock; drop(): void } {
+export function droppable(clock: SimulatedClock): { readonly clock: SimulatedClock; drop(): void } {
   const armed = new Set<() => void>();
   let dropped = false;
   return {

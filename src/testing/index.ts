@@ -7,7 +7,6 @@ export { type CallContext, type CallContextOver, callContext } from './call-cont
 export { type CrashMatrixOptions, crashMatrix } from './crash-matrix.js';
 export type { CrashFailure, CrashReport } from './crash-report.js';
 export type { CrashWorld } from './crash-run.js';
-export type { WorldClock } from './crash-time.js';
 export { type Ledger, type LedgerEntry, ledger } from './ledger.js';
 export type { AskedAnswer } from './scripted-model.js';
 export { type Script, type ScriptedAnswer, scriptedModel } from './scripted-model.js';

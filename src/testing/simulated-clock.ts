@@ -7,6 +7,10 @@ import type { Clock } from '../core/ports.js';
 export interface SimulatedClock extends Clock {
   /** Moves the time on, firing timers in their order; work they start is let run in between. */
   advance(ms: number): Promise<void>;
+}
+
+/** For what moves the time by itself. */
+export interface SteppedClock extends SimulatedClock {
   /** The moment of the next timer, ms since the epoch; undefined where none is armed. */
   readonly nextAt: number | undefined;
 }
@@ -25,7 +29,9 @@ async function letWorkRun(): Promise<void> {
 }
 
 /** `startAt` is ms since the epoch; default: the moment 1,000,000,000,000. */
-export function simulatedClock(startAt = 1_000_000_000_000): SimulatedClock {
+export const simulatedClock = (startAt?: number): SimulatedClock => steppedClock(startAt);
+
+export function steppedClock(startAt = 1_000_000_000_000): SteppedClock {
   let now = startAt;
   let order = 0;
   const timers = new Set<Timer>();

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { droppable, RealWork, realTime, simulatedTime, turns } from '../../src/testing/crash-time.js';
-import { simulatedClock } from '../../src/testing/index.js';
+import { steppedClock } from '../../src/testing/simulated-clock.js';
 
 describe('the clock of a process', () => {
   it('fires no timer of a process that is gone, armed before or behind its end, and leaves those of others', async () => {
-    const shared = simulatedClock();
+    const shared = steppedClock();
     const fired: string[] = [];
     const [dead, alive] = [droppable(shared), droppable(shared)];
     dead.clock.after(10, () => fired.push('before'));
