@@ -44,6 +44,10 @@ describe('counts that no machine changes', () => {
     expect(countOf('B4', 'the same with')).toBe(1);
   });
 
+  it('a start takes up every interrupted turn of a folder that was built for the bench', () => {
+    expect(countOf('B5', 'turns resumed / turns interrupted')).toBe(1);
+  });
+
   it('a turn writes a bounded number of bytes for each byte of new content', () => {
     expect(countOf('B6', "bytes written / bytes of new content, effect 'none'")).toBeLessThan(1.5);
     expect(countOf('B6', "bytes written / bytes of new content, effect 'external'")).toBeLessThan(2.3);

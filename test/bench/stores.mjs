@@ -93,6 +93,7 @@ export function interrupted(sessionId, messages) {
       turnId,
       inProgress: true,
       phase: 'awaitingLLM',
+      checkpointAt: 1,
       count: messages,
       startedAt: at,
       lastProgressAt: at,

@@ -15,7 +15,7 @@ export const WORKLOADS = {
   B2: { harmless },
   B3: { grouped },
   B4: { start, keysRead: counted(keysRead) },
-  B5: { recovery },
+  B5: { recovery: counted(recovery) },
   B6: { written: counted(written) },
   B7: { parked },
   B8: { importing },
