@@ -279,6 +279,7 @@ describe('the parts', () => {
       killAt: 'random',
       seed: 7,
       rounds: 2,
+      live: null,
     });
   });
 
@@ -291,7 +292,7 @@ describe('the parts', () => {
   it('explain a write that took effect twice, and say nothing where none did', () => {
     const call = (label: string, ...landed: number[]) => ({ label, landed, spans: [], asked: [], state: '' });
     const lines = (...calls: readonly ReturnType<typeof call>[]) =>
-      writtenAgain({ calls: new Map(calls.map((seen, index) => [`${index}`, seen])) });
+      writtenAgain({ calls: new Map(calls.map((seen, index) => [`${index}`, seen])) }, expectedEffects());
     expect(lines(call('write_file NOTES.md', 1), call('post chat', 1, 2))).toEqual([]);
     expect(lines(call('write_file NOTES.md', 1, 2))).toEqual([
       '  Idempotent writes may run again with the same key and count once: write_file NOTES.md',

@@ -209,6 +209,15 @@ describe('a consumer', () => {
     expect(await evaluate(bare, 'commonjs', code)).toBe(manifest.name);
   });
 
+  it('is told which package a demo with a real model needs, where it is not installed', async () => {
+    const main = join(bare, 'node_modules', manifest.name, Object.values(manifest.bin)[0] as string);
+    const asked = node(bare, main, 'demo', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'm');
+    await expect(asked).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('npm install @ai-sdk/openai-compatible'),
+    });
+  });
+
   it('cannot reach past the entry points', async () => {
     const code = `import '${manifest.name}/dist/src/index.js';`;
     await expect(evaluate(bare, 'module', code)).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');

@@ -8,10 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killChildren } from './children.js';
 import { planKills } from './kill-plan.js';
+import { liveStory, missingFor } from './live.js';
 import { type DemoOptions, demoOptions, USAGE, WrongOption } from './options.js';
 import { paintFor } from './paint.js';
 import { Report } from './report.js';
 import { Round, type RoundResult } from './round.js';
+import { scriptedStory } from './script.js';
 import { exitCodeOf } from './verdict.js';
 
 /** Answers the exit code: 0, or 1 if any effect was lost or doubled, or 2 for a wrong option. */
@@ -28,6 +30,11 @@ export async function demo(args: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
+  const missing = await missingFor(options.live);
+  if (missing !== null) {
+    process.stderr.write(`durable-turn demo: ${missing}\n`);
+    return 2;
+  }
   return play(options);
 }
 
@@ -35,7 +42,8 @@ async function play(options: DemoOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-turn-demo-'));
   const leave = cleanUpOnSignals(folder);
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
-  const report = new Report(print, paintFor(process.stdout, process.env), options.rounds);
+  const story = options.live === null ? scriptedStory() : liveStory(options.live);
+  const report = new Report(print, paintFor(process.stdout, process.env), options.rounds, story);
   report.begin(folder);
   const results: RoundResult[] = [];
   const seed = options.seed ?? randomInt(1_000_000);
@@ -44,7 +52,7 @@ async function play(options: DemoOptions): Promise<number> {
     mkdirSync(roundFolder);
     const plan = planKills(options.killAt, seed + index);
     report.roundBegins(index + 1, plan);
-    const round = new Round(roundFolder, plan, report);
+    const round = new Round(roundFolder, plan, report, story);
     const result = await round.play();
     results.push(result);
     report.roundEnds(result, plan, round.unused, roundFolder);

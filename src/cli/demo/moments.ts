@@ -3,7 +3,7 @@
  * Must not know how moments are printed or counted.
  */
 import type { TurnEvent, TurnRest } from '../../index.js';
-import { labelOf } from './script.js';
+import type { Story } from './story.js';
 import type { Decide, FromService, Landed, Reported } from './wire.js';
 
 export interface Moment {
@@ -23,7 +23,9 @@ const moment = (words: string, names: readonly string[] = [], more: Partial<Mome
   ...more,
 });
 
-export function momentOf(message: FromService): Moment | undefined {
+type LabelOf = Story['labelOf'];
+
+export function momentOf(message: FromService, labelOf: LabelOf): Moment | undefined {
   switch (message.type) {
     case 'up':
       return moment('started; opens the store and calls recover()');
@@ -44,17 +46,19 @@ export function momentOf(message: FromService): Moment | undefined {
     case 'decided':
       // Where it was applied, the event says so.
       return message.result === 'applied' ? undefined : moment(`decideApproval(): ${message.result}`);
+    case 'calls':
+      return undefined;
     case 'rest':
       return isCompleted(message.rest) ? undefined : moment(describeRest(message.rest), [], { tone: 'bad' });
     case 'event':
-      return momentOfEvent(message.event);
+      return momentOfEvent(message.event, labelOf);
   }
 }
 
-export const momentOfLanding = ({ callId }: Landed): Moment =>
+export const momentOfLanding = ({ callId }: Landed, labelOf: LabelOf): Moment =>
   moment('took effect:', [labelOf(callId, 'post')], { durable: true, tone: 'good' });
 
-export const momentOfDecision = ({ id, allow, reason }: Decide, again: boolean): Moment =>
+export const momentOfDecision = ({ id, allow, reason }: Decide, again: boolean, labelOf: LabelOf): Moment =>
   moment(`${again ? 'once more' : 'decides'}: ${allow ? 'yes' : 'no'}, "${reason}":`, [labelOf(id, 'a call')]);
 
 export const isCompleted = (rest: TurnRest): boolean => rest.status === 'completed';
@@ -64,7 +68,7 @@ export function describeRest(rest: TurnRest): string {
   return `the turn came to rest as ${rest.status}${why}`;
 }
 
-function momentOfEvent(event: TurnEvent): Moment | undefined {
+function momentOfEvent(event: TurnEvent, labelOf: LabelOf): Moment | undefined {
   const { durable } = event;
   switch (event.type) {
     case 'phase':
@@ -79,7 +83,7 @@ function momentOfEvent(event: TurnEvent): Moment | undefined {
     case 'call':
       return moment(`${event.state}:`, [labelOf(event.callId, event.toolName)], { durable });
     case 'progress':
-      return momentOfReport(event.callId, event.value as unknown as Reported);
+      return momentOfReport(labelOf(event.callId, 'a call'), event.value as unknown as Reported);
     case 'outcome':
       return moment(`outcome: ${event.outcome.status}`, [], {
         durable,
@@ -107,8 +111,7 @@ function momentOfEvent(event: TurnEvent): Moment | undefined {
   }
 }
 
-function momentOfReport(callId: string, reported: Reported): Moment | undefined {
-  const label = labelOf(callId, 'a call');
+function momentOfReport(label: string, reported: Reported): Moment | undefined {
   if ('landed' in reported) return moment('took effect:', [label], { tone: 'good' });
   return moment(`reconcile: ${reported.reconcile}:`, [label], { tone: 'good' });
 }

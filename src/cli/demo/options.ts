@@ -4,8 +4,10 @@
  */
 import { parseArgs } from 'node:util';
 import { type KillAt, MOST_KILLS } from './kill-plan.js';
+import type { Live } from './story.js';
 
 export const USAGE = `Usage: durable-turn demo [--kill-at <n|random>] [--rounds <n>] [--seed <n>]
+                         [--base-url <url> --model <name>]
 
 Runs a turn in a service process, kills the service with SIGKILL, starts it again, lets the turn finish, and asks an
 independent receiver and the files whether each effect happened exactly once. Every round kills it once more, while
@@ -15,6 +17,10 @@ the turn is parked: a person decides after the restart. No network, no key: the 
   --kill-at random  kill at a random moment and a random delay behind it, up to ${MOST_KILLS} times in a round
                     (default: once, in the middle of the parallel batch)
   --rounds n        so many rounds, each in a fresh folder (default: 1, with its timeline)
+  --base-url url    ask a real model instead of the script, at any OpenAI-compatible server (such as
+                    http://127.0.0.1:11434/v1). It needs the package @ai-sdk/openai-compatible, and reads the key
+                    of the server, if it has one, from DEMO_API_KEY
+  --model name      the model to ask there; it is told what to do, and may do something else
   --seed n          the first round's seed for --kill-at random; each further round adds 1
 
 Exit code: 0, or 1 if any effect was lost or doubled, or 2 for a wrong option.
@@ -25,6 +31,8 @@ export interface DemoOptions {
   readonly rounds: number;
   /** Given, or drawn by whoever needs one. */
   readonly seed: number | null;
+  /** null: the model follows the script. */
+  readonly live: Live | null;
 }
 
 /** What a user typed and can mend. */
@@ -34,6 +42,8 @@ const OPTIONS = {
   'kill-at': { type: 'string' },
   rounds: { type: 'string' },
   seed: { type: 'string' },
+  'base-url': { type: 'string' },
+  model: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -49,7 +59,19 @@ export function demoOptions(args: readonly string[]): DemoOptions | null {
     killAt: random ? 'random' : (counted ?? 'batch'),
     rounds: whole('--rounds', values.rounds ?? '1', 1),
     seed: values.seed === undefined ? null : whole('--seed', values.seed, 0),
+    live: liveFrom(values['base-url'], values.model),
   };
+}
+
+function liveFrom(baseUrl: string | undefined, model: string | undefined): Live | null {
+  if (baseUrl === undefined && model === undefined) return null;
+  if (baseUrl === undefined || model === undefined || model === '') {
+    throw new WrongOption('--base-url and --model go together: give both');
+  }
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
+    throw new WrongOption(`--base-url must be an http or https URL, not "${baseUrl}"`);
+  }
+  return { baseUrl, model };
 }
 
 function parsed(args: readonly string[]) {

@@ -7,7 +7,7 @@ import type { Moment } from './moments.js';
 import type { Paint } from './paint.js';
 import { drawTurn } from './picture.js';
 import type { DoneKill, RoundResult, RoundWatcher } from './round.js';
-import { expectedEffects, MODEL_ANSWERS, TOOL_CALLS } from './script.js';
+import type { Expected, Story } from './story.js';
 import { Timeline, WIDTH, wrap } from './timeline.js';
 import { exitCodeOf, type Verdict } from './verdict.js';
 import type { Witness } from './witness.js';
@@ -16,23 +16,22 @@ export class Report implements RoundWatcher {
   private readonly print: (line: string) => void;
   private readonly paint: Paint;
   private readonly rounds: number;
+  private readonly story: Story;
   private readonly timeline: Timeline;
   private number = 0;
 
-  constructor(print: (line: string) => void, paint: Paint, rounds: number) {
+  constructor(print: (line: string) => void, paint: Paint, rounds: number, story: Story) {
     this.print = print;
     this.paint = paint;
     this.rounds = rounds;
+    this.story = story;
     this.timeline = new Timeline(print, paint);
   }
 
   begin(folder: string): void {
-    const effects = expectedEffects().reduce((sum, { times }) => sum + times, 0);
     this.print(this.paint.strong('durable-turn demo: a turn is killed half-way, and each effect happens exactly once'));
     this.print('');
-    this.print(
-      `  turn      a small release: ${MODEL_ANSWERS} model answers, ${TOOL_CALLS} tool calls, ${effects} effects outside`,
-    );
+    this.print(`  turn      ${this.story.about}`);
     this.print('  service   a process that runs the turn with durable-turn; it gets SIGKILL and is started again');
     this.print('  receiver  another process; it counts effects by idempotency key and removes no doubles');
     this.print(`  folder    ${folder}`);
@@ -93,7 +92,7 @@ export class Report implements RoundWatcher {
     this.print('');
     for (const kill of unused) this.print(`No kill at ${describeKill(kill)}: the turn had ended before.`);
     this.table(result.verdict);
-    for (const line of writtenAgain(witness)) this.print(line);
+    for (const line of writtenAgain(witness, this.story.expected([]))) this.print(line);
   }
 
   private get isDetailed(): boolean {
@@ -105,7 +104,7 @@ export class Report implements RoundWatcher {
     if (plan.again === '')
       return ['The service is killed in the parallel batch, the moment the third post takes effect.', parked];
     const killed = `The service is killed at ${plan.kills.map(describeKill).join(' and at ')}.`;
-    return [killed, parked, `Again: ${again(plan)}`];
+    return [killed, parked, `Again: ${again(plan, this.story)}`];
   }
 
   private cutOff({ landed, notLanded, inDoubt, waiting, modelRan }: DoneKill): readonly string[] {
@@ -144,15 +143,16 @@ export class Report implements RoundWatcher {
     this.print(right ? text : this.paint.bad(text));
     if (right) return;
     this.table(verdict);
-    this.print(`  planned kills: ${plan.kills.map(describeKill).join(' and ')}. Again: ${again(plan)}`);
+    this.print(`  planned kills: ${plan.kills.map(describeKill).join(' and ')}. Again: ${again(plan, this.story)}`);
   }
 }
 
-const again = (plan: KillPlan): string => `durable-turn demo${plan.again}`;
+const again = ({ again: kills }: KillPlan, { live }: Story): string =>
+  `durable-turn demo${kills}${live === null ? '' : ` --base-url ${live.baseUrl} --model ${live.model}`}`;
 
 /** The timeline shows such a write twice and the table counts it once: why that is no contradiction. */
-export function writtenAgain({ calls }: Pick<Witness, 'calls'>): readonly string[] {
-  const written = expectedEffects().flatMap(({ kind, name }) => (kind === 'written' ? [name] : []));
+export function writtenAgain({ calls }: Pick<Witness, 'calls'>, expected: readonly Expected[]): readonly string[] {
+  const written = expected.flatMap(({ kind, name }) => (kind === 'written' ? [name] : []));
   const again = [...calls.values()].filter(({ label, landed }) => landed.length > 1 && written.includes(label));
   if (again.length === 0) return [];
   const names = again.map(({ label }) => label);

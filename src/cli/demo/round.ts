@@ -11,7 +11,7 @@ import type { Kill, KillPlan } from './kill-plan.js';
 import { describeRest, isCompleted, type Moment, momentOf, momentOfDecision, momentOfLanding } from './moments.js';
 import { PERSON, Person } from './person.js';
 import { projectIn, writeProject } from './project.js';
-import { expectedEffects } from './script.js';
+import type { AskedCall, Expected, Story } from './story.js';
 import { judge, type Verdict, type World } from './verdict.js';
 import type { Decide, FromReceiver, FromService, Landed, ReceiverAddress, ToReceiver, ToService } from './wire.js';
 import { type CutOff, Witness } from './witness.js';
@@ -39,15 +39,14 @@ export interface RoundWatcher {
   killed(kill: DoneKill): void;
 }
 
-/** A round takes about three seconds; one that takes this long hangs. */
-const ROUND_MS = 60_000;
 /** How long a turn is parked before the service is killed; the person comes back after that. */
 const PARKED_MS = 120;
 
 export class Round {
   private readonly folder: string;
   private readonly watcher: RoundWatcher;
-  private readonly witness = new Witness();
+  private readonly story: Story;
+  private readonly witness: Witness;
   private readonly pending: Kill[];
   private readonly done: DoneKill[] = [];
   private readonly startedAt = performance.now();
@@ -55,6 +54,7 @@ export class Round {
   private landings = 0;
   private services = 0;
   private service: Child<ToService> | undefined;
+  private asked: readonly AskedCall[] = [];
   private rest: TurnRest | undefined;
   /** The next planned kill, under way. */
   private armed: NodeJS.Timeout | undefined;
@@ -64,8 +64,10 @@ export class Round {
   private sent = false;
   private readonly person = new Person((decision, again) => this.decide(decision, again));
 
-  constructor(folder: string, plan: KillPlan, watcher: RoundWatcher) {
+  constructor(folder: string, plan: KillPlan, watcher: RoundWatcher, story: Story) {
     this.folder = folder;
+    this.story = story;
+    this.witness = new Witness(story);
     this.pending = [...plan.kills];
     this.watcher = watcher;
   }
@@ -75,7 +77,8 @@ export class Round {
     const receiver = this.startReceiver();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(`the turn did not come to rest within ${ROUND_MS / 1000} s`), ROUND_MS);
+      const { mostMs } = this.story;
+      timer = setTimeout(() => resolve(`the turn did not come to rest within ${mostMs / 1000} s`), mostMs);
     });
     const failure = await Promise.race([this.runServices(receiver.address), late]);
     clearTimeout(timer);
@@ -84,7 +87,8 @@ export class Round {
     const endedAt = performance.now();
     receiver.child.kill();
     await receiver.child.ended;
-    const verdict = judge(expectedEffects(), worldIn(this.folder));
+    const expected = this.story.expected(this.asked);
+    const verdict = judge(expected, worldIn(this.folder, expected));
     const { witness, startedAt, done } = this;
     return { verdict, kills: done, witness, startedAt, endedAt, failure };
   }
@@ -115,7 +119,7 @@ export class Round {
       this.sent = false;
       const service = startChild<ToService, FromService>('./service.js', (message) => this.heard(message));
       this.service = service;
-      service.send({ type: 'start', folder: this.folder, receiver: await address });
+      service.send({ type: 'start', folder: this.folder, receiver: await address, live: this.story.live });
       this.armNext();
       const ended = await service.ended;
       this.disarm();
@@ -141,8 +145,9 @@ export class Round {
   private heard(message: FromService): void {
     const at = performance.now();
     const isNews = this.witness.hear(message, at);
+    if (message.type === 'calls') this.asked = message.calls;
     if (message.type === 'rest') this.rest = message.rest;
-    const moment = isNews ? momentOf(message) : undefined;
+    const moment = isNews ? momentOf(message, this.story.labelOf) : undefined;
     if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
     this.person.hear(message);
     if (message.type === 'parked' && !this.person.isThere) this.partFrom();
@@ -150,14 +155,14 @@ export class Round {
 
   private decide(decision: Decide, again: boolean): void {
     this.service?.send(decision);
-    this.tell(performance.now(), PERSON, momentOfDecision(decision, again));
+    this.tell(performance.now(), PERSON, momentOfDecision(decision, again, this.story.labelOf));
   }
 
   private heardLanding(landed: Landed): void {
     const at = performance.now();
     this.landings += 1;
     this.witness.land(landed, at);
-    this.tell(at, 'receiver', momentOfLanding(landed));
+    this.tell(at, 'receiver', momentOfLanding(landed, this.story.labelOf));
   }
 
   private tell(at: number, who: string, moment: Moment): void {
@@ -204,10 +209,10 @@ export class Round {
 const receiverFile = (folder: string): string => join(folder, 'receiver.jsonl');
 
 /** Read from the disk, after everybody who could write is gone. */
-function worldIn(folder: string): World {
+function worldIn(folder: string, expected: readonly Expected[]): World {
   const read = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
   const lines = (read(receiverFile(folder)) ?? '').split('\n').filter((line) => line !== '');
-  const paths = expectedEffects().flatMap((effect) => (effect.kind === 'posted' ? [] : [effect.path]));
+  const paths = expected.flatMap((effect) => (effect.kind === 'posted' ? [] : [effect.path]));
   return {
     posted: lines.map((line) => JSON.parse(line) as Landed),
     files: Object.fromEntries(paths.map((path) => [path, read(join(projectIn(folder), path))])),

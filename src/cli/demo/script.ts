@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Message, Model } from '../../index.js';
 import { type ScriptedAnswer, scriptedModel } from '../../testing/scripted-model.js';
 import { PACKAGE_BEFORE } from './project.js';
+import type { Expected, Story } from './story.js';
 
 export const TASK = 'Release version 1.4.0 of tide.';
 export const INSTRUCTIONS = 'You release software. Look first, then act, and say at the end what was done.';
@@ -66,8 +67,15 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-export const MODEL_ANSWERS = STEPS.length + 1;
-export const TOOL_CALLS = STEPS.reduce((sum, step) => sum + step.calls.length, 0);
+const MODEL_ANSWERS = STEPS.length + 1;
+const TOOL_CALLS = STEPS.reduce((sum, step) => sum + step.calls.length, 0);
+
+/** The calls of the script, step by step, for a model that has to be told. */
+export const checklist = (): string =>
+  STEPS.map(({ calls }, index) => {
+    const lines = calls.map(({ tool, input }) => `${tool} ${JSON.stringify(input)}`);
+    return [`Step ${index + 1}`, ...lines].join('\n');
+  }).join('\n\n');
 
 /** Answers by the number of answers that are in the transcript: a turn that goes on gets the next one. */
 export function releaseModel(): Model {
@@ -86,8 +94,7 @@ function summary(messages: readonly Message[]): string {
   return `Released 1.4.0: ${parts.length} calls, all of them succeeded.`;
 }
 
-/** A short name for a call, for people. Its id ends with the number of the answer and its own number in it. */
-export function labelOf(callId: string, toolName: string): string {
+function labelOf(callId: string, toolName: string): string {
   const [response, index] = callId.split('.').slice(-2).map(Number);
   const calls = STEPS[(response ?? 0) - 1]?.calls ?? [];
   const call = calls[index ?? 0];
@@ -99,11 +106,16 @@ export function labelOf(callId: string, toolName: string): string {
 
 const nameOf = ({ tool, input }: ScriptedCall): string => `${tool} ${input.to ?? input.path}`;
 
-/** An effect that the turn must have, and where to look for it. */
-export type Expected =
-  | { readonly kind: 'posted'; readonly name: string; readonly to: string; readonly text: string; times: number }
-  | { readonly kind: 'appended'; readonly name: string; readonly path: string; readonly line: string; times: number }
-  | { readonly kind: 'written'; readonly name: string; readonly path: string; readonly text: string; times: number };
+/** A round takes about three seconds. */
+const MOST_MS = 60_000;
+
+export const scriptedStory = (): Story => ({
+  live: null,
+  about: `a small release: ${MODEL_ANSWERS} model answers, ${TOOL_CALLS} tool calls, ${expectedEffects().reduce((sum, { times }) => sum + times, 0)} effects outside`,
+  mostMs: MOST_MS,
+  labelOf,
+  expected: expectedEffects,
+});
 
 /** Identical calls are one row that is expected more than once. */
 export function expectedEffects(): readonly Expected[] {

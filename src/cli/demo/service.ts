@@ -5,22 +5,23 @@
 import { join } from 'node:path';
 import { createTurnEngine, type Turn, type TurnRest } from '../../index.js';
 import { openLevelStore } from '../../store/level-store.js';
+import { askedIn, LIVE_INSTRUCTIONS, liveModel } from './live.js';
 import { done, listen, started, tell } from './parent.js';
 import { projectIn } from './project.js';
 import { INSTRUCTIONS, releaseModel, TASK } from './script.js';
 import { releaseTools } from './tools.js';
 import type { Decide, FromService, StartService } from './wire.js';
 
-const { folder, receiver } = await started<StartService>();
+const { folder, receiver, live } = await started<StartService>();
 tell<FromService>({ type: 'up' });
 
 const store = await openLevelStore({ path: join(folder, 'store') });
 const engine = createTurnEngine({
   agent: 'release',
   store,
-  model: releaseModel(),
+  model: live === null ? releaseModel() : await liveModel(live),
   tools: releaseTools(projectIn(folder), receiver),
-  instructions: INSTRUCTIONS,
+  instructions: live === null ? INSTRUCTIONS : LIVE_INSTRUCTIONS,
   onEvent: (event) => tell<FromService>({ type: 'event', event }),
 });
 
@@ -52,7 +53,11 @@ const { accepted, turn } = await engine.sendMessage({
 });
 tell<FromService>({ type: 'accepted', accepted });
 
-tell<FromService>({ type: 'rest', rest: await endOf(turn) });
+const rest = await endOf(turn);
+const session = await engine.session(turn.sessionId);
+const list = session === undefined ? [] : [...(await session.archive()), ...(await session.messages())];
+tell<FromService>({ type: 'calls', calls: askedIn(list.map(({ message }) => message)) });
+tell<FromService>({ type: 'rest', rest });
 stopListening();
 await answered;
 await engine.close();

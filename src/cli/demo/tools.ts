@@ -99,8 +99,15 @@ const appendTool = (project: string) =>
     },
     /** The line was written by the process that died, so nothing of it can still be under way. */
     async reconcile({ input, idempotencyKey }, call) {
-      const landed = (await readFile(inside(project, input.path), 'utf8')).includes(`[${idempotencyKey}]`);
+      const landed = (await textOf(inside(project, input.path))).includes(`[${idempotencyKey}]`);
       report(call, { reconcile: landed ? 'the file has its key' : 'the file does not have its key' });
       return landed ? { outcome: 'succeeded', output: { appended: true } } : { outcome: 'notStarted' };
     },
+  });
+
+/** A file that nobody has written yet has no line of anybody's. */
+const textOf = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
   });

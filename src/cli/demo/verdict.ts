@@ -2,7 +2,7 @@
  * Owns the verdict: what the turn should have done to the world, against what the world says.
  * Must not know the turn, the engine or what either of them says about itself.
  */
-import type { Expected } from './script.js';
+import type { Expected } from './story.js';
 
 /** What is out there: the receiver's own file and the project's files, read after everything has ended. */
 export interface World {

@@ -3,6 +3,7 @@
  * Must not know who prints it or what is done with it.
  */
 import type { Approval, DecisionResult, TurnEvent, TurnRest } from '../../index.js';
+import type { AskedCall, Live } from './story.js';
 
 export interface ReceiverAddress {
   readonly url: string;
@@ -30,6 +31,7 @@ export interface StartService {
   /** The folder of the round: it holds the store and the project. */
   readonly folder: string;
   readonly receiver: ReceiverAddress;
+  readonly live: Live | null;
 }
 
 /** What a person says about a call that waits for them. */
@@ -64,6 +66,8 @@ export type FromService =
       readonly approvals: readonly Approval[];
     }
   | { readonly type: 'decided'; readonly id: string; readonly result: DecisionResult }
+  /** What the transcript says was asked for, when the turn has ended. */
+  | { readonly type: 'calls'; readonly calls: readonly AskedCall[] }
   | { readonly type: 'rest'; readonly rest: TurnRest };
 
 /** What the tools of the demo report as progress: for people who watch, never for the verdict. */

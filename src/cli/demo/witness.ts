@@ -3,7 +3,7 @@
  * times, the effects, the kills. Must not know how it is shown, and must not judge: the verdict asks the world.
  */
 import type { TurnEvent } from '../../index.js';
-import { labelOf } from './script.js';
+import type { Story } from './story.js';
 import type { FromService, Landed, Reported } from './wire.js';
 
 /** A stretch of time, running in one process or waiting for a person over several; `cut` by a kill. `to` is null while it lasts. */
@@ -40,6 +40,11 @@ export class Witness {
   readonly kills: number[] = [];
   readonly starts: number[] = [];
   phase = '';
+  private readonly labelOf: Story['labelOf'];
+
+  constructor({ labelOf }: Pick<Story, 'labelOf'>) {
+    this.labelOf = labelOf;
+  }
 
   /** `at`: ms on the director's clock. Whether it is news: a note of a call tells the state of the call once more. */
   hear(message: FromService, at: number): boolean {
@@ -103,7 +108,7 @@ export class Witness {
   private call(callId: string, toolName: string): SeenCall {
     const known = this.calls.get(callId);
     if (known !== undefined) return known;
-    const made: SeenCall = { label: labelOf(callId, toolName), spans: [], landed: [], asked: [], state: '' };
+    const made: SeenCall = { label: this.labelOf(callId, toolName), spans: [], landed: [], asked: [], state: '' };
     this.calls.set(callId, made);
     return made;
   }
