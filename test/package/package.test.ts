@@ -211,6 +211,10 @@ describe('a consumer', () => {
 
   it('is told which package a demo with a real model needs, where it is not installed', async () => {
     const main = join(bare, 'node_modules', manifest.name, Object.values(manifest.bin)[0] as string);
+    // A folder above this one may have it: an empty one in front hides that.
+    const hollow = join(bare, 'node_modules', '@ai-sdk', 'openai-compatible');
+    mkdirSync(hollow, { recursive: true });
+    writeFileSync(join(hollow, 'package.json'), JSON.stringify({ name: '@ai-sdk/openai-compatible', exports: {} }));
     const asked = node(bare, main, 'demo', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'm');
     await expect(asked).rejects.toMatchObject({
       code: 2,
