@@ -29,7 +29,11 @@ function test(copy, files, limitMs = LIMIT_MS) {
   return new Promise((resolve) => {
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
     const options = ['run', ...files, '--bail=1', '--maxWorkers=1', '--reporter=dot', '--testTimeout=30000'];
-    const child = spawn(process.execPath, [vitest, ...options], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [vitest, ...options], {
+      cwd: copy,
+      env: { ...process.env, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let said = '';
     child.stdout.on('data', (data) => {
       said += data;

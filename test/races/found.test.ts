@@ -31,6 +31,6 @@ it('recover() judges a turn by the head under its route: one that ends meanwhile
   await calm();
   slow.open();
 
-  expect(await within(recovered)).toEqual({ resumed: [], held: [], parked: [], abandoned: [] });
+  expect(await within(recovered)).toMatchObject({ resumed: [], held: [], parked: [], abandoned: [] });
   expect(world.eventsOf('interrupted_turn_held')).toEqual([]);
 });
