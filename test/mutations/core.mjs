@@ -101,7 +101,7 @@ export const CORE = [
     file: BATCH,
     search: 'call.dispatch >= DISPATCHES ? TOO_OFTEN : ',
     replace: '',
-    tests: ['test/core/batch.test.ts', 'test/whole-turn/bad-tools.test.ts'],
+    tests: ['test/engine/review-bounds.test.ts'],
   },
   {
     breaks: 'A changed list is written into the old epoch: the epoch is not switched (I3).',

@@ -21,7 +21,7 @@ export const MACHINES = [
     replace:
       "            { guard: 'stopAsked', target: '#forceStop', actions: ['beginStopping', 'checkpointNow'] },\n" +
       "            { guard: 'retryable', target: '#retryingLLM', actions: ['checkpointNow'] },",
-    tests: ['test/machines/stop-and-nudge.test.ts', 'test/machines/retry.test.ts'],
+    tests: ['test/machines/phases.test.ts'],
   },
   {
     breaks: 'A turn that was silent for too long goes on if it can: the hard time-out is not asked about first.',
@@ -66,7 +66,7 @@ export const MACHINES = [
     file: SETUP,
     search: '    recordSuccess: assign(({ context: c }) => ({\n      cause: null,',
     replace: '    recordSuccess: assign(({ context: c }) => ({',
-    tests: ['test/machines/retry.test.ts', 'test/machines/sequences.test.ts'],
+    tests: ['test/machines/restore.test.ts'],
   },
   {
     breaks: 'A list that is too long is compacted for ever.',

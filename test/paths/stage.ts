@@ -54,7 +54,8 @@ export class Stage implements Ledger {
     await stage.rest();
     // The first step has no event: its timers are those of the first phase.
     stage.moments = new Map([['xstate.after.setupTimeout.setup', stage.now + 60_000]]);
-    if (stage.driver?.snapshot.context.limits.approvalMs !== limits.approvalMs) throw new Error('other limits');
+    const own = stage.driver?.snapshot.context.limits;
+    if (own?.approvalMs !== limits.approvalMs) throw new Error(`the turn has other limits than "${start.name}"`);
     return stage;
   }
 

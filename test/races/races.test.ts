@@ -3,7 +3,8 @@
 // seed; `RACES_SEED=…` repeats one. A failure prints its seed, the moves and the order, made as short as possible.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { planIn, Race, SESSIONS } from './race.js';
+import { planIn, SESSIONS } from './plan.js';
+import { Race } from './race.js';
 
 const wanted = Number(process.env.RACES ?? 0);
 const RUNS = wanted > 0 ? wanted : 100;
