@@ -139,6 +139,24 @@ describe.each(WORLDS)('damage in %s', (name) => {
     });
   });
 
+  it('tells input that is missing and input that came back', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      await store.commit({
+        ...commitAfter(undefined, 's', { waitingInput: 1 }),
+        inbox: { put: [inputOf('s', 0)], remove: [] },
+      });
+      const [first, second] = [keys.inboxKey('s', 0, 'in0'), keys.inboxKey('s', 1, 'in1')];
+      const bytes = await world.inspect(async (tables) => (await tables.get('inbox', first)) as Buffer);
+      await world.inspect((tables) => tables.write([del('inbox', first)]));
+      await expect(store.load('s')).rejects.toMatchObject(damage('0 records where the head has 1'));
+      const old = encodeRecord('inbox', second, 1, { agent: 'agent', input: inputOf('s', 1) }, 'input');
+      await world.inspect((tables) => tables.write([put('inbox', first, bytes), put('inbox', second, old)]));
+      await expect(store.load('s')).rejects.toMatchObject(damage('2 records where the head has 1'));
+      await store.close();
+    });
+  });
+
   it('tells a head that is older than its records', async () => {
     await inWorld(name, async (world) => {
       const store = await world.open();

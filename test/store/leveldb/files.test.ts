@@ -252,6 +252,22 @@ describe('a damaged log', () => {
     );
   });
 
+  it('that is cut between two records, with another log behind it, has lost the writes in between', async () => {
+    rmSync(path, { recursive: true });
+    await worked((level) => filled(level, 0, 100, String));
+    const log = fileLike(/\.log$/);
+    const bytes = readFileSync(join(path, log));
+    const begins = readLog(bytes).records.map(({ at }) => at);
+    const next = `${String(Number.parseInt(log, 10) + 1).padStart(6, '0')}.log`;
+    writeFileSync(join(path, next), bytes.subarray(begins[6]));
+    writeFileSync(join(path, log), bytes.subarray(0, begins[5]));
+    expect(readFolder(path)).toMatchObject({
+      findings: [{ file: next, what: 'has lost writes before byte 0' }],
+      lastSequence: 100,
+      lostUpTo: 60,
+    });
+  });
+
   it('that is missing may hide any write', () => {
     rmSync(join(path, fileLike(/\.log$/)));
     expect(readFolder(path)).toMatchObject({ findings: [{ what: 'is missing' }], lostUpTo: Number.POSITIVE_INFINITY });
