@@ -1,15 +1,31 @@
 // Packs the built package once for all crash tests and installs it in a project of its own, as a service gets it: the
 // children must run what is published, with the production build of xstate, and not the sources.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const root = dirname(dirname(here));
+/** The repository: compiled, this file is somewhere else in it. */
+function repository(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return folder;
+}
+
+const root = repository();
 const run = promisify(execFile);
 
 /** What the test runner adds for its own workers must not decide how a service's Node resolves. */
@@ -58,7 +74,7 @@ export async function installService(): Promise<Service> {
       symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
     }
     // Beside their own node_modules: in the repository `durable-turn` would be the repository itself.
-    cpSync(join(here, 'child'), project, { recursive: true });
+    cpSync(join(root, 'test/crash/child'), project, { recursive: true });
     const entry = createRequire(join(project, 'service.mjs')).resolve('durable-turn/level');
     const level = await import(/* @vite-ignore */ pathToFileURL(entry).href);
     return { scratch, program: join(project, 'service.mjs'), level, remove };

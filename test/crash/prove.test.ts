@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { plainEnv } from './package.js';
 import { catalogue } from './prove/catalogue/index.js';
-import { withPart } from './prove/results.js';
+import { quotationIn, quotedFrom, withPart } from './prove/results.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const run = promisify(execFile);
@@ -57,6 +57,13 @@ it(
   },
   LONG_MS,
 );
+
+it('the README quotes the figures of RESULTS.md', () => {
+  const [readme, results] = ['README.md', 'test/crash/RESULTS.md'].map((file) =>
+    readFileSync(join(root, file), 'utf8'),
+  );
+  expect(quotationIn(readme as string)).toBe(quotedFrom(results as string));
+});
 
 it('each part of RESULTS.md is written without touching the other', () => {
   const first = withPart('', 'simulation', 'one');

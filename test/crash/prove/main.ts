@@ -26,11 +26,11 @@ const { values } = parseArgs({
     path: { type: 'string' },
     only: { type: 'string' },
     schedules: { type: 'string' },
-    threads: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
   },
 });
 
-const threads = Number(values.threads);
+const workers = Number(values.workers);
 const size: Plan['size'] = values.full ? 'full' : values.quick ? 'quick' : 'normal';
 const plan: Plan = { size, seed: Number(values.seed), total: Number(values.schedules ?? TOTAL[size]) };
 
@@ -54,11 +54,11 @@ function done(unit: Unit, tally: Tally): void {
 }
 
 async function proveAll(): Promise<void> {
-  await runUnits(exhaustiveUnits(size), threads, done);
-  await runUnits(randomUnits(plan, sum.schedules), threads, done);
+  await runUnits(exhaustiveUnits(size), workers, done);
+  await runUnits(randomUnits(plan, sum.schedules), workers, done);
 }
 
-/** In the order of the catalogue, whichever thread was faster. */
+/** In the order of the catalogue, whichever worker was faster. */
 const inOrder = (): Map<string, number> =>
   new Map(catalogue.flatMap(({ name }) => (singles.has(name) ? [[name, singles.get(name) as number] as const] : [])));
 
@@ -78,9 +78,9 @@ function report(seconds: number): void {
   }
   const whole = size !== 'quick' && values.only === undefined && values.path === undefined;
   if (ok && whole) {
-    const text = simulationText({ command, seconds, threads, kinds, singles: inOrder(), sum });
-    writePart('test/crash/RESULTS.md', 'simulation', text);
-    console.log('written to test/crash/RESULTS.md');
+    const text = simulationText({ command, seconds, workers, kinds, singles: inOrder(), sum });
+    writePart('simulation', text);
+    console.log('written to test/crash/RESULTS.md and README.md');
   }
   process.exitCode = ok ? 0 : 1;
 }
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
     const units = exhaustiveUnits(size).filter((unit) => 'scenario' in unit && unit.scenario === only);
     if (units.length === 0)
       throw new Error(`no scenario "${only}"; there are: ${catalogue.map((s) => s.name).join(', ')}`);
-    await runUnits(units, threads, done);
+    await runUnits(units, workers, done);
   } else await proveAll();
   report((performance.now() - began) / 1000);
 }

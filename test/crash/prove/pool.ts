@@ -1,4 +1,4 @@
-// Shares the pieces of a run among threads, and adds up what they say.
+// Shares the pieces of a run among workers and gives on what they say.
 import { Worker } from 'node:worker_threads';
 import type { Tally, Unit } from './units.js';
 
@@ -12,7 +12,7 @@ const YOUNG_MB = 96;
 
 export async function runUnits(
   units: readonly Unit[],
-  threads: number,
+  workers: number,
   done: (unit: Unit, tally: Tally) => void,
 ): Promise<void> {
   const waiting = [...units];
@@ -30,7 +30,7 @@ export async function runUnits(
       await worker.terminate();
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(threads, units.length)) }, work));
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(workers, units.length)) }, work));
 }
 
 function ask(worker: Worker, unit: Unit): Promise<Said> {

@@ -5,7 +5,7 @@ import type { Tally } from './units.js';
 export interface Simulated {
   readonly command: string;
   readonly seconds: number;
-  readonly threads: number;
+  readonly workers: number;
   readonly kinds: Readonly<Record<string, Tally>>;
   readonly singles: ReadonlyMap<string, number>;
   readonly sum: Tally;
@@ -34,9 +34,39 @@ export function withPart(before: string, part: Part, text: string): string {
   return `${HEAD}\n${parts.join('\n')}`;
 }
 
-export function writePart(file: string, part: Part, text: string): void {
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  writeFileSync(file, withPart(before, part, text));
+const FILE = 'test/crash/RESULTS.md';
+const README = 'README.md';
+const QUOTE = ['<!-- quoted from test/crash/RESULTS.md -->', '<!-- end of the quotation -->'] as const;
+
+/** The figures of the file: what the README says of them. */
+export function quotedFrom(results: string): string {
+  const lines = PARTS.flatMap((part) => {
+    const [, text = ''] = results.split(mark(part));
+    // Behind the title: the command and the first table.
+    const [, , , command = '', , ...rest] = text.split('\n');
+    return text === '' ? [] : [command, '', ...rest.slice(0, 3), ''];
+  });
+  return `${QUOTE[0]}\n\n${lines.join('\n')}\n${QUOTE[1]}`;
+}
+
+/** The part of the README between the marks, marks included. */
+export function quotationIn(readme: string): string {
+  const from = readme.indexOf(QUOTE[0]);
+  const to = readme.indexOf(QUOTE[1]);
+  return from < 0 || to < from ? '' : readme.slice(from, to + QUOTE[1].length);
+}
+
+/** Into RESULTS.md, and the figures into the README. */
+export function writePart(part: Part, text: string): void {
+  const before = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
+  const results = withPart(before, part, text);
+  writeFileSync(FILE, results);
+  const readme = readFileSync(README, 'utf8');
+  // A function: a dollar sign in a text would mean something.
+  writeFileSync(
+    README,
+    readme.replace(quotationIn(readme), () => quotedFrom(results)),
+  );
 }
 
 const KIND_NAMES: Readonly<Record<string, string>> = {
@@ -47,7 +77,7 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   traffic: 'random traffic with crashes, failing batches and clock jumps',
 };
 
-export function simulationText({ command, seconds, threads, kinds, singles, sum }: Simulated): string {
+export function simulationText({ command, seconds, workers, kinds, singles, sum }: Simulated): string {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const kindRows = Object.entries(kinds).map(([kind, tally]) =>
     row([KIND_NAMES[kind] as string, figure(tally.schedules), figure(tally.crashes)]),
@@ -55,7 +85,7 @@ export function simulationText({ command, seconds, threads, kinds, singles, sum 
   return [
     '## Simulated crashes',
     '',
-    `\`${command}\`: ${Math.round(seconds)} s on ${threads} threads.`,
+    `\`${command}\`: ${Math.round(seconds)} s with ${workers} workers.`,
     '',
     '| schedules | crashes | effects | doubled | lost |',
     '| --- | --- | --- | --- | --- |',

@@ -9,7 +9,8 @@ type Complain = (fault: string) => void;
 function inputsOf(view: View, sessionId: string): { readonly joined: string[]; readonly waiting: string[] } {
   const list = [...(view.archive.get(sessionId) ?? []), ...(view.messages.get(sessionId) ?? [])];
   return {
-    joined: list.filter(({ meta }) => meta.origin === 'input').map(({ meta }) => meta.id),
+    // What was imported was never accepted as input: it belongs to no turn.
+    joined: list.filter(({ meta }) => meta.origin === 'input' && meta.turnId !== '').map(({ meta }) => meta.id),
     waiting: (view.inbox.get(sessionId) ?? []).map(({ messageId }) => messageId),
   };
 }

@@ -28,6 +28,8 @@ export interface Scenario {
   readonly options?: Partial<EngineOptions<any, any>>;
   /** Between the death of a process and the next start. Default 1,000. */
   readonly downMs?: number;
+  /** Its schedules cost as much as ten of the others: every point and every pair is tried, and no more. */
+  readonly bulky?: boolean;
   /** Whether sessions or inputs may be taken away by somebody. */
   readonly removes?: boolean;
   /** Effects that have to have landed in the end, exactly so often, by `tool input`. Absent: what the journal says. */

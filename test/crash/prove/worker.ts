@@ -1,4 +1,4 @@
-// One thread of a run: takes a piece of work, does it, says what came of it.
+// One worker of a run: takes a piece of work, does it, says what came of it.
 import { parentPort } from 'node:worker_threads';
 import { perform, type Unit } from './units.js';
 

@@ -2,7 +2,13 @@
 // thing that can be under way when the process dies.
 import type { Scenario } from '../scenario.js';
 import { callScenarios } from './calls.js';
+import { listScenarios } from './lists.js';
 import { trafficScenarios } from './traffic.js';
 import { turnScenarios } from './turns.js';
 
-export const catalogue: readonly Scenario[] = [...callScenarios, ...turnScenarios, ...trafficScenarios];
+export const catalogue: readonly Scenario[] = [
+  ...callScenarios,
+  ...turnScenarios,
+  ...listScenarios,
+  ...trafficScenarios,
+];

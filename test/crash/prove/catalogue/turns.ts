@@ -63,28 +63,6 @@ const stop: Scenario = {
   effects: { 'mail {"n":0}': 1, 'mail {"n":1}': 1, 'put {}': 2 },
 };
 
-const SUMMARY = 'two mails are sent';
-
-const compaction: Scenario = {
-  name: 'a compaction',
-  tools: (life) => ({ mail: external(life, 'mail') }),
-  answer(request) {
-    if (JSON.stringify(request.messages).includes(SUMMARY)) return 'done';
-    if (answersIn(request) === 2) return { fail: 'contextLength' };
-    return calls(['mail', { n: answersIn(request), text: 'x'.repeat(400) }]);
-  },
-  acts: HELLO,
-  options: {
-    async compact(messages) {
-      return { summary: SUMMARY, keepFrom: messages.at(-2)?.meta.id ?? '' };
-    },
-  },
-  judge(view) {
-    const archived = view.archive.get('s')?.length ?? 0;
-    return archived > 0 ? [] : ['nothing was compacted'];
-  },
-};
-
 const handOver: Scenario = {
   name: 'a hand-over',
   tools: (life) => ({ mail: slow(life, 'mail'), put: put(life, 'put') }),
@@ -166,7 +144,6 @@ export const turnScenarios: readonly Scenario[] = [
   hardTimeOut,
   faults,
   stop,
-  compaction,
   handOver,
   rudeHandOver,
   staleness,
