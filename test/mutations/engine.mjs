@@ -41,7 +41,7 @@ export const ENGINE = [
     file: WALK,
     search: "if (decoded.snapshot.context.turnId !== this.head.turnId) return 'the checkpoint is of another turn';",
     replace: '',
-    tests: ['test/engine/recovery.test.ts', 'test/engine/damage.test.ts'],
+    tests: ['test/whole-turn/unnoticed.test.ts'],
   },
   {
     breaks: 'The lock is skipped in recovery: a turn runs on a route that is in use (I7).',
@@ -91,14 +91,14 @@ export const ENGINE = [
     file: DRIVER,
     search: '      this.phaseWork.abort(() => endOf(plan));\n      this.phaseWork = new CutOff();',
     replace: '      this.phaseWork = new CutOff();',
-    tests: ['test/engine/watchdog.test.ts', 'test/engine/misbehaving.test.ts'],
+    tests: ['test/whole-turn/compaction-refused.test.ts'],
   },
   {
-    breaks: 'The generation is ignored: a late answer of an old call of the model counts for the new one.',
-    file: 'src/engine/model-work.ts',
-    search: 'if (scope.generation === generation) await task();',
-    replace: 'await task();',
-    tests: ['test/engine/watchdog.test.ts', 'test/engine/misbehaving.test.ts'],
+    breaks: 'The generation is ignored: a compaction that took too long is applied to a turn that has gone on.',
+    file: 'src/engine/compaction-work.ts',
+    search: '      if (scope.generation !== generation) return;\n      if (refused',
+    replace: '      if (refused',
+    tests: ['test/whole-turn/compaction-refused.test.ts'],
   },
   {
     breaks: 'A time-out that was disarmed while it waited in the mailbox counts all the same.',
@@ -112,7 +112,7 @@ export const ENGINE = [
     file: TOOLS,
     search: 'if (call === undefined || call.dispatch !== dispatch) return false;',
     replace: 'if (call === undefined) return false;',
-    tests: ['test/whole-turn/late-results.test.ts', 'test/engine/tool-outcomes.test.ts'],
+    tests: ['test/engine/doubts.test.ts', 'test/engine/misbehaving-tools.test.ts', 'test/engine/random-walk.test.ts'],
   },
   {
     breaks: 'A deadline is not stored: a restart gives its whole time again (I13).',
@@ -147,7 +147,7 @@ export const ENGINE = [
     file: RECORDS,
     search: 'progress: calls.some(isSettled) || parts.transcript !== undefined,',
     replace: 'progress: true,',
-    tests: ['test/engine/recovery.test.ts'],
+    tests: ['test/whole-turn/unnoticed.test.ts'],
   },
   {
     breaks: 'Input that joined leaves no trace: sent again, it is there twice (I11).',
@@ -211,7 +211,7 @@ export const ENGINE = [
     file: 'src/engine/roster.ts',
     search: '        if (await work()) return;\n',
     replace: '        await work();\n        return;\n',
-    tests: ['test/engine/review-routes.test.ts', 'test/engine/concurrency.test.ts'],
+    tests: ['test/whole-turn/unnoticed.test.ts'],
   },
   {
     breaks: 'Secrets are announced as they are.',
@@ -225,7 +225,7 @@ export const ENGINE = [
     file: 'src/engine/abandon.ts',
     search: "  records.journal.loseDispatched('crash');\n",
     replace: '',
-    tests: ['test/engine/recovery.test.ts', 'test/engine/doubts.test.ts', 'test/engine/review-outcomes.test.ts'],
+    tests: ['test/whole-turn/unnoticed.test.ts'],
   },
   {
     breaks: 'A person who decides about a parked turn is not heard: it stays parked.',
