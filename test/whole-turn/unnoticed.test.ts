@@ -41,10 +41,10 @@ it('whoever waits for a route and has nothing left to do leaves it to the next',
   const engine = world.boot();
   const on = { ...hello, routeKey: 'r' };
   await engine.startTurn({ ...on, sessionId: 'a' });
-  await engine.sendMessage({ ...on, sessionId: 'b', messageId: 'taken back' });
+  await engine.sendMessage({ ...on, sessionId: 'b', messageId: 'takenBack' });
   const { turn } = await engine.sendMessage({ ...on, sessionId: 'c' });
-  world.takenOut.add('taken back');
-  await engine.withdrawMessage('b', 'taken back');
+  world.takenOut.add('takenBack');
+  await engine.withdrawMessage('b', 'takenBack');
   answered.open();
   expect((await within(turn.outcome)).status).toBe('completed');
 });
