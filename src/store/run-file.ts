@@ -48,8 +48,8 @@ export function readLastRun(folder: string): LastRun | null {
 
 /** The file of the present run, from the moment at which LevelDB has opened its files. Two system calls of some microseconds are all that a commit or a read pays for it. */
 export class RunFile implements Watch {
-  /** null where the file cannot be written: it only ever adds to what the database itself tells. */
-  readonly #file: number | null;
+  /** null where the file cannot be written: it only ever adds to what the database itself tells. And once it is closed. */
+  #file: number | null;
   readonly #bytes = Buffer.alloc(END);
   #acknowledged: number;
   #reads = 0;
@@ -89,10 +89,15 @@ export class RunFile implements Watch {
     this.#stage('reading');
   }
 
-  /** The end of the run: `closed` where LevelDB has closed its files. */
+  /**
+   * The end of the run: `closed` where LevelDB has closed its files. Reads of a handle that failed may come to an end
+   * later, when the number of this file belongs to another one: to LevelDB's new log, for example.
+   */
   end(closed: boolean): void {
     if (closed && !this.#suspect) this.#stage('closed');
-    if (this.#file !== null) closeSync(this.#file);
+    const file = this.#file;
+    this.#file = null;
+    if (file !== null) closeSync(file);
   }
 
   #count(): void {

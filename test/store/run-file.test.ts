@@ -1,5 +1,15 @@
 // The file that says how the last run went: exact after a kill, never newer than the database, and only ever a help.
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,6 +51,25 @@ describe('the file of a run', () => {
     run.readEnds();
     run.end(true);
     expect(diedAtWork(path)).toBe(true);
+  });
+
+  it('is not written to once it has ended, when its number may belong to another file', () => {
+    for (const closed of [true, false]) {
+      const run = new RunFile(path, 7);
+      run.readBegins();
+      run.end(closed);
+      const log = join(path, '000005.log');
+      writeFileSync(log, 'x'.repeat(100));
+      // The system gives the lowest number that is free: that of the run, or those of both.
+      const others = [openSync(log, 'r+'), openSync(log, 'r+')];
+      run.readEnds();
+      run.readBegins();
+      run.unreadable();
+      run.wrote(3);
+      run.end(true);
+      expect(readFileSync(log, 'latin1')).toBe('x'.repeat(100));
+      for (const other of others) closeSync(other);
+    }
   });
 
   it('claims nothing where it is missing, cut, longer, or has another bit anywhere but in the stage', () => {
