@@ -14,7 +14,7 @@ import { headKey, KINDS, sessionOfHead } from './keys.js';
 import { openedAlone, reserve } from './owner.js';
 import { type LostKeys, Salvage } from './salvage-files.js';
 import { type Suspicion, scrub } from './scrub.js';
-import { finishSwap, REPAIRED, swapIn } from './swap.js';
+import { finishSwap, isSwapPending, REPAIRED, swapIn } from './swap.js';
 import { BATCH_BYTES, BATCH_OPS, type Level as OpenLevel, Tables } from './tables.js';
 
 export interface RepairReport {
@@ -35,7 +35,8 @@ export interface RepairReport {
  * Repairs the database in a folder that nobody has open. Without damage it changes nothing.
  * @param progress Gets the bytes read so far.
  * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_DAMAGED where nothing is left to
- * repair, TURN_STORE_FAILED, for example where there is no space for the new database: nothing was changed.
+ * repair, TURN_STORE_FAILED, for example where there is no space for the new database: nothing was changed, unless the error
+ * says that the repair goes on with the next opening.
  */
 export async function repairFolder(path: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   const folder = databaseFolder(path);
@@ -50,20 +51,34 @@ export async function repairFolder(path: string, progress?: (bytes: number) => v
 /** The same where the folder is reserved for the caller. */
 export function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   return withFolderLock(folder, async () => {
-    finishSwap(folder);
-    const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
-    if (findings.length === 0) {
-      return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
-    }
     try {
-      const made = await rebuild(folder, content);
-      const report = { folder, findings, ...made };
-      return { ...report, originals: swapIn(folder, report) };
+      finishSwap(folder);
+      return await repairLocked(folder, progress);
     } catch (error) {
+      // A part of the files has moved: what is still to come is nowhere else.
+      if (isSwapPending(folder)) throw unfinishedError(folder, error);
       rmSync(join(folder, REPAIRED), { recursive: true, force: true });
       throw repairError(folder, error);
     }
   });
+}
+
+async function repairLocked(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+  const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
+  if (findings.length === 0) {
+    return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
+  }
+  const report = { folder, findings, ...(await rebuild(folder, content)) };
+  return { ...report, originals: swapIn(folder, report) };
+}
+
+function unfinishedError(folder: string, error: unknown): TurnError {
+  return new TurnError(
+    'TURN_STORE_FAILED',
+    `The database in ${folder} is repaired, but not all of its files have taken their places: ${messageOf(error)}. ` +
+      `Nothing is lost, those to come are in ${join(folder, REPAIRED)}: remove the cause, and the next opening goes on.`,
+    { cause: error },
+  );
 }
 
 function repairError(folder: string, error: unknown): TurnError {
@@ -77,8 +92,8 @@ function repairError(folder: string, error: unknown): TurnError {
 }
 
 async function rebuild(folder: string, content: FolderContent) {
-  const level = new Level<string, Buffer>(join(folder, REPAIRED), { errorIfExists: true });
   rmSync(join(folder, REPAIRED), { recursive: true, force: true });
+  const level = new Level<string, Buffer>(join(folder, REPAIRED), { errorIfExists: true });
   await level.open();
   try {
     const salvage = new Salvage(content);

@@ -39,11 +39,18 @@ export function swapIn(folder: string, report: object): string {
   const names = readdirSync(folder);
   const nth = Math.max(0, ...names.map((name) => Number(KEPT.exec(name)?.[1] ?? 0))) + 1;
   const plan: Plan = { kept: `damaged-${nth}`, originals: names.filter(isOriginal) };
-  mkdirSync(join(folder, plan.kept));
-  writeFileSync(join(folder, plan.kept, 'report.json'), `${JSON.stringify(report, null, 2)}\n`, { flush: true });
-  writeDurably(folder, PLAN, JSON.stringify(plan));
+  const kept = join(folder, plan.kept);
+  mkdirSync(kept);
+  try {
+    writeFileSync(join(kept, 'report.json'), `${JSON.stringify(report, null, 2)}\n`, { flush: true });
+    syncFolder(join(folder, REPAIRED));
+    writeDurably(folder, PLAN, JSON.stringify(plan));
+  } catch (error) {
+    if (!isSwapPending(folder)) rmSync(kept, { recursive: true, force: true });
+    throw error;
+  }
   carryOut(folder, plan);
-  return join(folder, plan.kept);
+  return kept;
 }
 
 /** Whether a crash left a swap half done: nothing else may look at the folder before it is finished. */
@@ -61,15 +68,17 @@ function carryOut(folder: string, { kept, originals }: Plan): void {
     // What is there under the name then is a file of the repaired database.
     if (!existsSync(target) && existsSync(join(folder, name))) renameSync(join(folder, name), target);
   }
+  // An original is in its new place for certain before a file of the same name takes the old one.
+  syncFolder(join(folder, kept));
+  syncFolder(folder);
   const repaired = join(folder, REPAIRED);
   for (const name of existsSync(repaired) ? readdirSync(repaired).filter(isProduct) : []) {
     renameSync(join(repaired, name), join(folder, name));
   }
-  syncFolder(join(folder, kept));
   syncFolder(folder);
-  rmSync(join(folder, PLAN));
   rmSync(repaired, { recursive: true, force: true });
-  syncFolder(folder);
+  // Not synced: carried out again it changes nothing, and LevelDB syncs the folder when it opens what is in it.
+  rmSync(join(folder, PLAN));
 }
 
 function writeDurably(folder: string, name: string, text: string): void {
