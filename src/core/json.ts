@@ -46,8 +46,8 @@ function isPlainJson(value: unknown, depth: number): boolean {
 function isPlainObject(value: object, depth: number): boolean {
   const names = Object.keys(value);
   const isArray = Array.isArray(value);
-  if (isArray ? names.length !== value.length : Object.getPrototypeOf(value) !== Object.prototype) return false;
-  if (isArray && Object.getPrototypeOf(value) !== Array.prototype) return false;
+  if (Object.getPrototypeOf(value) !== (isArray ? Array.prototype : Object.prototype)) return false;
+  if (isArray && !isDense(value, names)) return false;
   if ('toJSON' in value || Object.getOwnPropertySymbols(value).length > 0) return false;
   for (const name of names) {
     if (!name.isWellFormed()) return false;
@@ -56,6 +56,10 @@ function isPlainObject(value: object, depth: number): boolean {
   }
   return true;
 }
+
+/** Indices come before other names: as many names as items, the last of them an index, leave no hole. */
+const isDense = (items: readonly unknown[], names: readonly string[]): boolean =>
+  names.length === items.length && (names.length === 0 || names.at(-1) === String(items.length - 1));
 
 /**
  * The JSON value of what models and tools give, always a copy: lone surrogates are replaced, absent properties and
