@@ -59,7 +59,7 @@ type End =
 
 export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: RealWork): Promise<CrashRun> {
   const timeline = new Timeline();
-  const time = agent.realTime ? realTime() : simulatedTime(work, () => timeline.length);
+  const time = agent.realTime ? realTime(work) : simulatedTime(work, () => timeline.length);
   timeline.startAt(() => time.clock.now());
   const before = agent.ledger.entries.length;
   let image: DiskImage = new Map();

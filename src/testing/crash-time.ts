@@ -8,8 +8,12 @@ import { type SimulatedClock, steppedClock } from './simulated-clock.js';
 
 /** Turns of the event loop that everything has that waits for no timer and no I/O. */
 const TURNS = 3;
-/** How long real work that leads to nothing is waited for, in ms. */
+/**
+ * How long real work that leads to nothing is waited for: in ms, and in looks at it. On a busy machine a second passes
+ * in which nothing here had its turn, and work that was not let run has not been waited for.
+ */
 const PATIENCE_MS = 1_000;
+const PATIENCE_LOOKS = 500;
 
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -24,28 +28,46 @@ export interface Time {
 /**
  * Real work under way: sockets, files and timers of this process beyond those that are open anyway, as servers of the
  * test and connections that are kept. Nobody tells which is which, so what stays open for long while nothing happens
- * counts as usual, until it is seen to be gone.
+ * counts as usual, until it is seen to be gone. A timer never does from the start: that of a test runner fires soon, and
+ * one of a tool would then pass for it.
  */
 export class RealWork {
   readonly #usual = open();
   #since = 0;
+  #looks = 0;
   #happened = -1;
+
+  constructor() {
+    this.#usual.delete('Timeout');
+  }
+
+  /**
+   * Whether more is open than usual. What is gone is no longer usual, so whoever lets time pass has to look now and then:
+   * a connection that was closed unseen would hide a new one.
+   */
+  look(): boolean {
+    const now = open();
+    for (const [kind, count] of this.#usual) this.#usual.set(kind, Math.min(count, now.get(kind) ?? 0));
+    return [...now].some(([kind, count]) => count > (this.#usual.get(kind) ?? 0));
+  }
 
   /**
    * Waits a little where real work is under way; `happened` counts what it has led to. false: there is none, or it has
    * led to nothing for long.
    */
   async waited(happened: number): Promise<boolean> {
-    const now = open();
-    for (const [kind, count] of this.#usual) this.#usual.set(kind, Math.min(count, now.get(kind) ?? 0));
-    if ([...now].every(([kind, count]) => count <= (this.#usual.get(kind) ?? 0))) {
+    if (!this.look()) {
       this.#happened = -1;
       return false;
     }
-    if (happened !== this.#happened) this.#since = performance.now();
+    if (happened !== this.#happened) {
+      this.#since = performance.now();
+      this.#looks = 0;
+    }
     this.#happened = happened;
-    if (performance.now() - this.#since > PATIENCE_MS) {
-      for (const [kind, count] of now) this.#usual.set(kind, count);
+    this.#looks += 1;
+    if (this.#looks > PATIENCE_LOOKS && performance.now() - this.#since > PATIENCE_MS) {
+      for (const [kind, count] of open()) this.#usual.set(kind, count);
       this.#happened = -1;
       return false;
     }
@@ -79,7 +101,13 @@ export function simulatedTime(work: RealWork, happened: () => number): Time {
 }
 
 /** By the clock on the wall. */
-export const realTime = (): Time => ({ clock: { ...systemClock, advance: (ms) => sleep(ms) }, pass: () => sleep(1) });
+export const realTime = (work: RealWork): Time => ({
+  clock: { ...systemClock, advance: (ms) => sleep(ms) },
+  async pass() {
+    work.look();
+    await sleep(1);
+  },
+});
 
 /** A clock whose timers can be dropped together, as they are when a process ends. */
 export function droppable(clock: SimulatedClock): { readonly clock: SimulatedClock; drop(): void } {

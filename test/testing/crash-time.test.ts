@@ -1,7 +1,8 @@
 // How time passes for processes that die, and what counts as real work.
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { droppable, RealWork, realTime, simulatedTime, turns } from '../../src/testing/crash-time.js';
+import { droppable, RealWork, realTime, simulatedTime } from '../../src/testing/crash-time.js';
 import { steppedClock } from '../../src/testing/simulated-clock.js';
 
 describe('the clock of a process', () => {
@@ -22,7 +23,7 @@ describe('the clock of a process', () => {
   });
 
   it('keeps no timer of the real clock open when its process is gone', async () => {
-    const { clock, drop } = droppable(realTime().clock);
+    const { clock, drop } = droppable(realTime(new RealWork()).clock);
     let fired = false;
     clock.after(1, () => {
       fired = true;
@@ -45,16 +46,64 @@ describe('simulated time', () => {
     expect(firedAt - start).toBe(3_600_000);
   });
 
-  it('waits for real work that came since it began, and for no work that was there', async () => {
-    const old = sleep(200);
+  it('waits for real work that came since it began, and for no handle that was there', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const work = new RealWork();
-    expect(await work.waited(0)).toBe(false);
+    await work.over(() => 0);
     let landed = false;
     const sending = sleep(30).then(() => {
       landed = true;
     });
     await work.over(() => 0);
     expect(landed).toBe(true);
-    await Promise.all([old, sending, turns()]);
+    expect(work.look()).toBe(false);
+    server.close();
+    await sending;
+  });
+
+  it('takes no timer of a tool for one that was there when it began and is gone', async () => {
+    const old = sleep(1);
+    const work = new RealWork();
+    await old;
+    await landsFirst(work);
+  });
+
+  it('takes no timer of a tool for one that it has given up and that is gone, in real time as well', async () => {
+    const work = new RealWork();
+    const timer = setTimeout(() => undefined, 60_000);
+    await work.over(() => 0);
+    expect(work.look()).toBe(false);
+    clearTimeout(timer);
+    await realTime(work).pass();
+    await landsFirst(work);
+  });
+
+  it('does not give up work that a busy machine has not let run', async () => {
+    const work = new RealWork();
+    let landed = false;
+    // A relay of short timers; the machine is busy behind each of them.
+    const sending = (async () => {
+      for (let step = 0; step < 4; step += 1) {
+        await sleep(1);
+        const until = performance.now() + 400;
+        while (performance.now() < until);
+      }
+      landed = true;
+    })();
+    await work.over(() => 0);
+    expect(landed).toBe(true);
+    await sending;
   });
 });
+
+/** A tool that has just begun to wait has landed before its work counts as over. */
+async function landsFirst(work: RealWork): Promise<void> {
+  let landed = false;
+  const sending = sleep(30).then(() => {
+    landed = true;
+  });
+  await work.over(() => 0);
+  expect(landed).toBe(true);
+  await sending;
+}
