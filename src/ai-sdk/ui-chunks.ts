@@ -8,17 +8,18 @@ import { type AssistantPart, localCalls, type StoredMessage, type ToolOutput } f
 import type { ModelDelta } from '../core/model.js';
 import { NOTES } from './specification.js';
 import { type Chunk, fileChunks, type Input, idAt, inputOf, outputChunk, sourceChunks } from './ui-parts.js';
-import { nothingOf, type PartTold, type Place } from './ui-place.js';
+import { BEGINNING, nothingOf, type PartTold, type Place } from './ui-place.js';
 
 type Kind = 'text' | 'reasoning';
 const isKind = (type: string): type is Kind => type === 'text' || type === 'reasoning';
 
 export class UIChunks {
-  /** What the client has; it goes with every frame. */
+  /** Which turn it is, and what the client has of it: goes with every event. */
   place: Place;
   /** The turn is over for the client: nothing more comes. */
   ended = false;
-  private turnId: string | undefined;
+  /** The client has something of the turn, so there has been one. */
+  private readonly returns: boolean;
   private begun = false;
   private stepOpen = false;
   private readonly entered = new Set<string>();
@@ -35,10 +36,11 @@ export class UIChunks {
   private batch: readonly string[] = [];
   private chunks: Chunk[] = [];
 
-  constructor(turnId: string | undefined, place: Place) {
-    this.turnId = turnId;
-    this.place = place;
-    for (const { messageId, calls } of place.partials) {
+  /** `after`: where the client is. It names its turn, which may have ended meanwhile; of another turn it has nothing. */
+  constructor(turnId: string | undefined, after: Place) {
+    this.returns = after.turnId !== '' && (turnId ?? after.turnId) === after.turnId;
+    this.place = this.returns ? after : { ...BEGINNING, turnId: turnId ?? '' };
+    for (const { messageId, calls } of this.place.partials) {
       for (const id of calls) this.available.add(`${messageId}:${id}`);
     }
   }
@@ -48,8 +50,8 @@ export class UIChunks {
     this.chunks = [];
     if (event.type === 'snapshot') this.takeView(event);
     else {
-      this.turnId ??= event.turnId;
-      if (event.turnId === this.turnId) this.takeEvent(event);
+      this.settleOn(event.turnId);
+      if (event.turnId === this.place.turnId) this.takeEvent(event);
     }
     return this.chunks;
   }
@@ -86,18 +88,19 @@ export class UIChunks {
 
   /** Everything of the turn that the client has not been told. */
   private takeView(view: FollowEvent & { readonly type: 'snapshot' }): void {
-    if (this.turnId === undefined && !view.inProgress) {
+    if (this.place.turnId === '' && !view.inProgress) {
       this.ended = true;
       return;
     }
-    this.turnId ??= view.turnId;
-    const own = view.messages.filter(({ meta }) => meta.turnId === this.turnId);
+    this.settleOn(view.turnId);
+    const { turnId } = this.place;
+    const own = view.messages.filter(({ meta }) => meta.turnId === turnId);
     const told = own.findIndex(({ meta }) => meta.id === this.place.last);
     for (const [index, stored] of own.entries()) {
       if (index > told) this.takeMessage(stored);
       else this.learn(stored);
     }
-    const isCurrent = view.turnId === this.turnId;
+    const isCurrent = view.turnId === turnId;
     const partial = isCurrent ? view.partial : [];
     // The client may hold pieces of an answer that will never be one.
     this.discard(({ messageId }) => !partial.some((piece) => piece.messageId === messageId));
@@ -106,13 +109,18 @@ export class UIChunks {
     if (isCurrent) {
       for (const approval of view.approvals) this.ask(approval);
       if (view.outcome !== null) this.end(view.outcome);
-    } else if (own.length > 0) this.end(undefined);
+    } else if (own.length > 0 || this.returns) this.end(undefined);
+  }
+
+  /** Whoever named no turn gets the one that is there first. */
+  private settleOn(turnId: string): void {
+    if (this.place.turnId === '') this.place = { ...this.place, turnId };
   }
 
   private add(chunk: Chunk): void {
     if (!this.begun) {
       this.begun = true;
-      this.chunks.push({ type: 'start', messageId: this.turnId });
+      this.chunks.push({ type: 'start', messageId: this.place.turnId });
     }
     this.chunks.push(chunk);
   }
@@ -220,7 +228,8 @@ export class UIChunks {
       for (const part of message.content)
         if (part.type === 'tool-result') this.takeOutput(part.toolCallId, part.output);
     } else return;
-    this.place = { last: meta.id, partials: this.place.partials.filter(({ messageId }) => messageId !== meta.id) };
+    const { place } = this;
+    this.place = { ...place, last: meta.id, partials: place.partials.filter(({ messageId }) => messageId !== meta.id) };
   }
 
   /** `told`: how much of the texts that follow the client has. */

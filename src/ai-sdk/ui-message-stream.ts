@@ -7,9 +7,9 @@ import { UIChunks } from './ui-chunks.js';
 import { placeOf, placeText } from './ui-place.js';
 
 export interface UIMessageStreamOptions {
-  /** The turn to show. Default: the one in progress; where there is none, the stream ends at once. */
+  /** The turn to show. Default: that of `after`, else the one in progress; where there is none, the stream ends at once. */
   readonly turnId?: string;
-  /** The `id` of the last frame a client has got (`Last-Event-ID`): what it has is left out. Anything else is the beginning. */
+  /** The last `id` a client has got (`Last-Event-ID`): what it has of the turn is left out. Anything else is the beginning. */
   readonly after?: string;
 }
 

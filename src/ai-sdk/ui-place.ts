@@ -16,24 +16,27 @@ export interface PartTold {
 export const nothingOf = (messageId: string): PartTold => ({ messageId, text: 0, reasoning: 0, calls: [] });
 
 export interface Place {
+  /** The turn the client reads; '' for none yet. */
+  readonly turnId: string;
   /** The last message of the turn that the client has whole; '' for none. */
   readonly last: string;
   /** Answers behind it: more than one where the first is not on disk yet. */
   readonly partials: readonly PartTold[];
 }
 
-export const BEGINNING: Place = { last: '', partials: [] };
+export const BEGINNING: Place = { turnId: '', last: '', partials: [] };
 
-export function placeText({ last, partials }: Place): string {
+export function placeText({ turnId, last, partials }: Place): string {
   const told = partials.map(({ messageId, text, reasoning, calls }) => [messageId, text, reasoning, ...calls]);
-  return Buffer.from(JSON.stringify([last, ...told])).toString('base64url');
+  return Buffer.from(JSON.stringify([turnId, last, ...told])).toString('base64url');
 }
 
 export function placeOf(text: string | undefined): Place {
   if (text === undefined) return BEGINNING;
   try {
-    const [last, ...told] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [unknown, ...unknown[][]];
-    if (typeof last !== 'string') return BEGINNING;
+    const place = JSON.parse(Buffer.from(text, 'base64url').toString()) as [unknown, unknown, ...unknown[][]];
+    const [turnId, last, ...told] = place;
+    if (typeof turnId !== 'string' || typeof last !== 'string') return BEGINNING;
     const partials = told.map(([messageId, said, thought, ...calls]) => {
       return {
         messageId: String(messageId),
@@ -42,7 +45,7 @@ export function placeOf(text: string | undefined): Place {
         calls: calls.map(String),
       };
     });
-    return { last, partials };
+    return { turnId, last, partials };
   } catch {
     return BEGINNING;
   }

@@ -296,17 +296,34 @@ describe('a client that comes back', () => {
     for (const [index, { id }] of frames.entries()) {
       if (id === undefined) continue;
       const had = frames.slice(0, index + 1);
-      const more = await framesOf(toUIMessageStream(engine.follow('s'), { turnId: turn.turnId, after: id }));
+      const more = await framesOf(toUIMessageStream(engine.follow('s'), { after: id }));
       const client = await readingOf(had);
       expect(picture(await readingOf(more, client)), `cut off behind frame ${index}`).toEqual(whole);
     }
   });
 
-  it('begins anew with a place that is none of ours', async () => {
-    const { engine, turn, rest } = await recorded();
+  it('reads the turn it came from, whatever the session does by now, also where nothing is left of it', async () => {
+    const { engine, turn, half, rest } = await recorded();
+    await half.opened;
+    const midway = toUIMessageStream(engine.follow('s')).getReader();
+    const first = framesIn(new TextDecoder().decode((await midway.read()).value));
+    await midway.cancel();
     rest.open();
     await turn.outcome;
-    for (const after of ['', 'x', 'W10', Buffer.from('[1,2]').toString('base64url')]) {
+    const back = () => toUIMessageStream(engine.follow('s'), { after: first.at(-1)?.id as string });
+    await (await engine.sendMessage({ sessionId: 's', input: 'and now?', attended: true })).turn.outcome;
+    const all = picture(await readingOf(await framesOf(back()), await readingOf(first)));
+    expect(all).toMatchObject({ text: 'I look.There is nothing.' });
+    await engine.deleteSession('s');
+    expect(await new Response(back()).text()).toContain('data: [DONE]');
+  });
+
+  it('begins anew with a place that is none of ours', async () => {
+    const { engine, turn, rest } = await recorded();
+    const place = (json: string) => Buffer.from(json).toString('base64url');
+    rest.open();
+    await turn.outcome;
+    for (const after of ['', 'x', 'W10', place('[1,2]'), place('["another turn","x"]')]) {
       const frames = await framesOf(toUIMessageStream(engine.follow('s'), { turnId: turn.turnId, after }));
       expect(picture(await readingOf(frames)).text).toBe('I look.There is nothing.');
     }
@@ -320,7 +337,8 @@ describe('a client that comes back', () => {
         fc.string({ unit: 'binary' }).filter((id) => id.isWellFormed()),
         fc.array(part, { maxLength: 3 }),
         (last, partials) => {
-          expect(placeOf(placeText({ last, partials }))).toEqual({ last, partials });
+          const turnId = `${last}.1`;
+          expect(placeOf(placeText({ turnId, last, partials }))).toEqual({ turnId, last, partials });
         },
       ),
     );
