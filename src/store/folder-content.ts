@@ -6,7 +6,7 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LogRecord, readLog } from './leveldb/log-file.js';
 import { type Manifest, readManifest, type TableEntry } from './leveldb/manifest.js';
-import { decodeBatch, type Write } from './leveldb/write-batch.js';
+import { decodeBatch, extentOf, type Write } from './leveldb/write-batch.js';
 
 /** One thing that is wrong with one file. */
 export interface Finding {
@@ -23,7 +23,7 @@ export interface FolderContent {
   readonly findings: readonly Finding[];
   /** Tables in use; where no manifest can be read, all there are, with unknown keys. */
   readonly tables: readonly (Table | { readonly file: string })[];
-  /** Writes that are in no table yet, in their order. */
+  /** Writes that are in no table yet, in their order; decoded when they are asked for, which only a repair does. */
   readonly writes: readonly Write[];
   /** The number of the last write on disk; 0 where neither a manifest nor a log tells. */
   readonly lastSequence: number;
@@ -59,7 +59,7 @@ class FolderReading {
   readonly #folder: string;
   readonly #names: readonly string[];
   readonly #findings: Finding[] = [];
-  readonly #writes: Write[] = [];
+  readonly #batches: Buffer[] = [];
   #lostUpTo = 0;
   #bytes = 0;
 
@@ -79,11 +79,14 @@ class FolderReading {
       const missing = `${acknowledged - lastSequence} acknowledged writes are missing at its end`;
       this.#find(this.#names.filter((name) => LOG.test(name)).at(-1) ?? 'the log', missing);
     }
+    const batches = this.#batches;
     return {
       folder: this.#folder,
       findings: this.#findings,
       tables,
-      writes: this.#writes,
+      get writes() {
+        return batches.flatMap(decodeBatch);
+      },
       lastSequence,
       acknowledged,
       lostUpTo: this.#lostUpTo,
@@ -161,19 +164,18 @@ class FolderReading {
     expected: number | null,
     first: boolean,
   ): number | null {
-    const batch = decodeBatch(payload);
+    const batch = extentOf(payload);
     if (batch === null) {
       this.#find(name, `has a record at byte ${at} that is no batch`);
       return null;
     }
-    const { writes } = batch;
     const gap = expected !== null && (first ? batch.first > expected : batch.first !== expected);
     if (afterDamage || gap) {
       this.#find(name, afterDamage ? `is damaged before byte ${at}` : `has lost writes before byte ${at}`);
       this.#lose(batch.first - 1);
     }
-    for (const write of writes) this.#writes.push(write);
-    return batch.first + writes.length;
+    this.#batches.push(payload);
+    return batch.first + batch.count;
   }
 
   /** @returns null where it is missing or no file that can be read. */

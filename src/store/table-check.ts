@@ -82,16 +82,13 @@ function checkBlocks(path: string, table: Table, spans: readonly Span[] | null) 
 function checkOpen(file: TableFile, table: Table, spans: readonly Span[] | null) {
   const index = file.index(table.size);
   if (index === null) return { what: 'has a damaged index', bytes: 0 };
-  let bytes = 0;
-  for (const filter of file.filters(table.size)) {
-    if (file.block(filter) === null) return { what: `has a damaged filter at byte ${filter.offset}`, bytes };
-    bytes += filter.size;
-  }
-  for (const block of spans === null ? index : within(index, table.smallest, spans)) {
-    if (file.writes(block) === null) return { what: `has a damaged block at byte ${block.offset}`, bytes };
-    bytes += block.size;
-  }
-  return { what: null, bytes };
+  const filters = file.filters(table.size);
+  const blocks = spans === null ? index : within(index, table.smallest, spans);
+  const bytes = [...filters, ...blocks].reduce((sum, { size }) => sum + size, 0);
+  const filter = file.damaged(filters);
+  if (filter !== null) return { what: `has a damaged filter at byte ${filter.offset}`, bytes };
+  const block = file.damaged(blocks);
+  return { what: block === null ? null : `has a damaged block at byte ${block.offset}`, bytes };
 }
 
 function within(index: readonly IndexedBlock[], smallest: Buffer, spans: readonly Span[]): readonly IndexedBlock[] {

@@ -90,6 +90,14 @@ export class Reader {
     const length = this.varint();
     return length === null ? null : this.bytes(length);
   }
+
+  /** Goes behind what `prefixed` would give. */
+  skipPrefixed(): boolean {
+    const length = this.varint();
+    if (length === null || this.at + length > this.#bytes.length) return false;
+    this.at += length;
+    return true;
+  }
 }
 
 /** A number of eight bytes, little endian; null above 2^53. */

@@ -8,6 +8,8 @@ import { unsnappy } from './snappy.js';
 import type { Write } from './write-batch.js';
 
 const FOOTER = 48;
+/** Blocks have 4 KB, and lie one behind the other: read one by one, the calls would cost more than the checksums. */
+const READ_BYTES = 1 << 18;
 const TRAILER = 5;
 const MAGIC = Buffer.from('57fb808b247547db', 'hex');
 /** Behind the key: the number of the write and what it did. */
@@ -61,6 +63,29 @@ export class TableFile {
   }
 
   /**
+   * The first block that is not as it was written. Its checksum covers what is stored, so nothing is unpacked.
+   * @param blocks In the order of the file.
+   */
+  damaged(blocks: readonly Handle[]): Handle | null {
+    for (let nth = 0; nth < blocks.length; ) {
+      const { offset } = blocks[nth] as Handle;
+      const bytes = this.read(offset, Math.max(READ_BYTES, endOf(blocks[nth] as Handle) - offset));
+      const first = nth;
+      for (; nth < blocks.length; nth += 1) {
+        const block = blocks[nth] as Handle;
+        const [from, to] = [block.offset - offset, endOf(block) - offset];
+        // Not in what was read: the next reading begins there. One that even begins a reading is not in the file.
+        if (from < 0 || to > bytes.length) {
+          if (nth === first) return block;
+          break;
+        }
+        if (!isWhole(bytes, from, to)) return block;
+      }
+    }
+    return null;
+  }
+
+  /**
    * The blocks in order, from footer and index.
    * @param size What the manifest says: bytes behind that are not the table's.
    * @returns null where footer or index is damaged.
@@ -111,10 +136,15 @@ function indexedBlocks(entries: readonly RawEntry[]): readonly IndexedBlock[] | 
   return blocks;
 }
 
+const endOf = ({ offset, size }: Handle): number => offset + size + TRAILER;
+
 /** A block with its trailer: the kind of compression and the checksum over both. */
+const isWhole = (bytes: Buffer, from: number, to: number): boolean =>
+  masked(crc32c(bytes, from, to - TRAILER + 1)) === bytes.readUInt32LE(to - TRAILER + 1);
+
 function verified(bytes: Buffer): Buffer | null {
   const end = bytes.length - TRAILER;
-  if (masked(crc32c(bytes, 0, end + 1)) !== bytes.readUInt32LE(end + 1)) return null;
+  if (!isWhole(bytes, 0, bytes.length)) return null;
   const kind = bytes[end];
   if (kind === 0) return bytes.subarray(0, end);
   return kind === 1 ? unsnappy(bytes.subarray(0, end)) : null;

@@ -12,26 +12,36 @@ export interface Write {
   readonly value: Buffer | null;
 }
 
-export interface WriteBatch {
+export interface BatchExtent {
+  /** The number of its first write. */
   readonly first: number;
-  readonly writes: readonly Write[];
+  readonly count: number;
 }
 
 const HEADER = 12;
+const PUT = 1;
 
-/** @returns null for what is no batch. */
-export function decodeBatch(payload: Buffer): WriteBatch | null {
+/** Walks through the whole batch and makes nothing of its writes. @returns null for what is no batch. */
+export function extentOf(payload: Buffer): BatchExtent | null {
   if (payload.length < HEADER) return null;
   const first = fixed64(payload, 0);
   if (first === null) return null;
-  const writes: Write[] = [];
-  const reader = new Reader(payload, HEADER);
-  while (!reader.done) {
+  let count = 0;
+  for (const reader = new Reader(payload, HEADER); !reader.done; count += 1) {
     const type = reader.varint();
-    const key = reader.prefixed();
-    const value = type === 1 ? reader.prefixed() : null;
-    if (key === null || (type !== 0 && (type !== 1 || value === null))) return null;
-    writes.push({ key, sequence: first + writes.length, value });
+    if (!reader.skipPrefixed() || (type !== 0 && (type !== PUT || !reader.skipPrefixed()))) return null;
   }
-  return writes.length === payload.readUInt32LE(8) ? { first, writes } : null;
+  return count === payload.readUInt32LE(8) ? { first, count } : null;
+}
+
+/** @returns None for what is no batch. */
+export function decodeBatch(payload: Buffer): readonly Write[] {
+  const extent = extentOf(payload);
+  if (extent === null) return [];
+  const reader = new Reader(payload, HEADER);
+  return Array.from({ length: extent.count }, (_, nth) => {
+    const isPut = reader.varint() === PUT;
+    const key = reader.prefixed() as Buffer;
+    return { key, sequence: extent.first + nth, value: isPut ? reader.prefixed() : null };
+  });
 }

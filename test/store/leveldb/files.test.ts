@@ -71,6 +71,15 @@ const flip = (at: number) => (bytes: Buffer) => {
   return bytes;
 };
 
+/** Characters in no order, the same for the same seed. */
+function noise(seed: number, length: number): string {
+  let state = seed + 1;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return String.fromCharCode(33 + ((state >>> 16) % 90));
+  }).join('');
+}
+
 describe('checksums', () => {
   it('are those of RFC 3720, whatever part of the bytes they are of', () => {
     expect(crc32c(Buffer.from('123456789'), 0, 9)).toBe(0xe3069283);
@@ -199,6 +208,29 @@ describe('a damaged table', () => {
       changed(table, flip(at));
     }
     expect(found).toBe(true);
+  });
+});
+
+describe('a table that is read in several parts', () => {
+  // Values that Snappy cannot shorten, blocks of many sizes, and one block larger than a part.
+  const value = (n: number) => noise(n, n === 700 ? 400_000 : 200 + ((n * 37) % 900));
+  beforeEach(() =>
+    worked(
+      (level) => filled(level, 0, 1400, value),
+      async () => undefined,
+    ),
+  );
+
+  it('is found whole, and damaged wherever a bit is flipped', async () => {
+    const table = fileLike(/\.ldb$/);
+    expect((await checkTables(readFolder(path), 'start')).findings).toEqual([]);
+    const { size } = statSync(join(path, table));
+    expect(size).toBeGreaterThan(1_000_000);
+    for (let at = 11; at < size; at += 23_456) {
+      changed(table, flip(at));
+      expect((await checkTables(readFolder(path), 'start')).findings, `byte ${at}`).toMatchObject([{ file: table }]);
+      changed(table, flip(at));
+    }
   });
 });
 
