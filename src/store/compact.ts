@@ -23,8 +23,8 @@ export interface Compacted {
  * @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FORMAT, TURN_STORE_FAILED
  */
 export async function compactFolder(path: string, tell: (kind: Kind) => void): Promise<Compacted> {
-  // A repair is another thing, and has to be asked for.
-  const folder = await soundFolder(path);
+  // A repair is another thing, and has to be asked for; and over a damaged table LevelDB can abort the process.
+  const folder = await soundFolder(path, 'everything');
   const before = await bytesIn(folder);
   const backing = reserveFolder(folder);
   try {

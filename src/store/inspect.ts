@@ -8,6 +8,7 @@ import { messageOf, TurnError } from '../core/errors.js';
 import { type Finding, type FolderContent, isDatabaseFile, readFolder } from './folder-content.js';
 import { diedOpening } from './owner.js';
 import { readLastRun } from './run-file.js';
+import { KEPT } from './swap.js';
 import { checkTables, type Extent } from './table-check.js';
 
 export interface Inspection {
@@ -48,10 +49,10 @@ export function kindOfFolder(folder: string): FolderKind {
   return (readLastRun(folder)?.acknowledged ?? 0) > 0 || names.some((name) => hasLived(folder, name)) ? 'lost' : 'new';
 }
 
-/** LevelDB's own report gets its first line when a database was made, or opened. */
+/** LevelDB's own report gets its first line when a database was made, or opened; a repair keeps what it repaired. */
 function hasLived(folder: string, name: string): boolean {
   try {
-    return /^LOG(\.old)?$/.test(name) && readFileSync(join(folder, name)).length > 0;
+    return KEPT.test(name) || (/^LOG(\.old)?$/.test(name) && readFileSync(join(folder, name)).length > 0);
   } catch {
     return false;
   }

@@ -45,7 +45,7 @@ export async function openedAlone<T>(folder: string, open: () => Promise<T>): Pr
 const OPENING_ENDED_MS = 60_000;
 
 const OPENING = 'opening-';
-const ownOpening = (): string => `${OPENING}${process.pid}-${startOfProcess()}`;
+const ownOpening = (): string => `${OPENING}${process.pid}-${startOf(process.pid)}`;
 
 /** Threads share nothing but the file system: whoever makes the file may try. Its name is this process's own. */
 function takeTurn(folder: string): string {
@@ -73,19 +73,23 @@ export function forgetOpenings(folder: string): void {
 const leftOpenings = (folder: string): readonly string[] =>
   readdirSync(folder).filter((name) => name.startsWith(OPENING) && name !== ownOpening() && !isAlive(name));
 
+/** In a container a service has the same pid in each of its lives: only the start tells one from the next. */
 function isAlive(name: string): boolean {
+  const [pid, start] = name.slice(OPENING.length).split('-');
+  const found = startOf(Number(pid));
+  if (found !== '') return found === start;
   try {
-    process.kill(Number(name.split('-')[1]), 0);
+    process.kill(Number(pid), 0);
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** With the pid it names a process across restarts of the machine, where pids come again. */
-function startOfProcess(): string {
+/** With the pid it names a process across restarts of the machine, where pids come again; empty where nothing tells. */
+function startOf(pid: number): string {
   try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold anything; the start is the 20th field behind it.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {

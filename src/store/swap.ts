@@ -22,7 +22,8 @@ import { RUN_FILE } from './run-file.js';
 /** The repaired database while it is made, and until its files are in place. */
 export const REPAIRED = 'repaired.tmp';
 const PLAN = 'repair.json';
-const KEPT = /^damaged-(\d+)$/;
+/** Folders in the folder with the originals of a repair. */
+export const KEPT = /^damaged-(\d+)$/;
 
 interface Plan {
   /** The folder in the folder that gets the originals. */

@@ -15,6 +15,7 @@ import { databaseFolder, diedAtWork, inspect, readWhole } from './inspect.js';
 import { openDatabase } from './opening.js';
 import { reserve } from './owner.js';
 import { isSwapPending } from './swap.js';
+import type { Extent } from './table-check.js';
 import { type Level, Tables } from './tables.js';
 
 /** A folder that no service can open until `release`. */
@@ -79,7 +80,7 @@ export async function viewFolder(path: string): Promise<View> {
     await held.release();
   };
   try {
-    await checkWhole(held.folder);
+    await checkWhole(held.folder, 'start');
     const copy = join(held.scratch, 'database');
     await copyDatabase(held, copy);
     level = await openDatabase(copy, false, held.folder);
@@ -95,12 +96,13 @@ export async function viewFolder(path: string): Promise<View> {
 
 /**
  * The real path of a folder that nobody has open and in which nothing is damaged: to open it repairs nothing.
+ * @param extent `everything` for whoever makes LevelDB read all of its tables.
  * @throws {TurnError} as `holdFolder`, and TURN_DAMAGED.
  */
-export async function soundFolder(path: string): Promise<string> {
+export async function soundFolder(path: string, extent: Extent): Promise<string> {
   const held = await holdFolder(path);
   try {
-    await checkWhole(held.folder);
+    await checkWhole(held.folder, extent);
     return held.folder;
   } finally {
     await held.release();
@@ -108,9 +110,9 @@ export async function soundFolder(path: string): Promise<string> {
 }
 
 /** LevelDB drops parts of damaged files without a word, and can abort the process. */
-async function checkWhole(folder: string): Promise<void> {
+async function checkWhole(folder: string, extent: Extent): Promise<void> {
   const pending = isSwapPending(folder);
-  const { findings } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : 'start');
+  const { findings } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : extent);
   const [first] = pending ? [{ file: 'the database', what: 'is half repaired' }] : findings;
   if (first === undefined) return;
   throw new TurnError(

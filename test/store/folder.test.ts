@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { Level } from 'level';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { diedAtWork } from '../../src/store/inspect.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { encodeRecord } from '../../src/store/records.js';
 import { bundle } from './bundle.js';
@@ -152,6 +153,27 @@ describe('a folder', () => {
     await (await openLevelStore({ path })).close();
   });
 
+  it.runIf(process.platform === 'linux')(
+    'knows an opening in which a process died, also one with the pid that this one has, as in a container',
+    async () => {
+      await (await openLevelStore({ path })).close();
+      const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+      await once(ended, 'exit');
+      const alive = readFileSync(`/proc/${process.ppid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];
+      for (const [name, died] of [
+        [`opening-${ended.pid}-1`, true],
+        [`opening-${process.pid}-1`, true],
+        [`opening-${process.ppid}-${alive}`, false],
+      ] as const) {
+        expect(diedAtWork(path)).toBe(false);
+        writeFileSync(join(path, name), '');
+        expect(diedAtWork(path), name).toBe(died);
+        await (await openLevelStore({ path })).close();
+        expect(existsSync(join(path, name))).toBe(!died);
+      }
+    },
+  );
+
   it('can be opened again after an opening that failed', async () => {
     mkdirSync(path, { recursive: true });
     writeFileSync(join(path, 'CURRENT'), 'MANIFEST-000009\n');
@@ -204,9 +226,11 @@ describe('a damaged folder', () => {
   it.each([
     ['all of its data is gone', (name: string) => !/^(LOG|LOCK|durable-turn\.run)/.test(name)],
     ['nothing but the report of LevelDB is left', (name: string) => !/^(LOG|LOCK)/.test(name)],
+    ['nothing but what a repair has kept is left', (name: string) => name !== 'damaged-1'],
   ])('is refused and not taken for a new one where %s', async (_, isGone) => {
     await filled();
-    for (const name of readdirSync(path).filter(isGone)) rmSync(join(path, name));
+    mkdirSync(join(path, 'damaged-1'));
+    for (const name of readdirSync(path).filter(isGone)) rmSync(join(path, name), { recursive: true });
     const left = readdirSync(path).sort();
     for (let i = 0; i < 2; i += 1) {
       await expect(openLevelStore({ path })).rejects.toMatchObject({
