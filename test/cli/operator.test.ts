@@ -356,6 +356,7 @@ describe('on a folder of its own', () => {
     const store = await openLevelStore({ path: folder });
     const engine = engineOn(store);
     await engine.importSession('nasty', [{ role: 'user', content: [{ type: 'text', text: nasty }] }]);
+    await engine.importSession('two\nlines \u009b2J', [{ role: 'user', content: [{ type: 'text', text: 'x' }] }]);
     await engine.close();
     await store.close();
     const { out } = await run('show', folder, 'nasty');
@@ -365,6 +366,13 @@ describe('on a folder of its own', () => {
     for (const form of [out, (await here('show', folder, 'nasty', '--json')).out]) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
       expect(form).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    }
+    // Nor does an id make a line of a list, and errors are no way around.
+    expect((await here('list', folder)).out).toMatch(/^two\\nlines \\u009b2J /m);
+    for (const json of [[], ['--json']]) {
+      expect((await here('show', folder, 'none \u009b2J', ...json)).errors).toMatch(
+        /there is no session .*none \\u009b2J/,
+      );
     }
   });
 });

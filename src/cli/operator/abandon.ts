@@ -31,7 +31,7 @@ export const abandon: Verb = {
     const sessionId = sessionOfTurn(turnId);
     if (sessionId === undefined) throw new Refusal(WRONG_ARGUMENTS, `${turnId} is no turn id; see interrupted`);
     // A repair is another thing, and has to be asked for.
-    const store = await openLevelStore({ path: await soundFolder(folder) });
+    const store = await openLevelStore({ path: await soundFolder(folder, 'start') });
     try {
       await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
       const ended = (await store.head(sessionId))?.ended;

@@ -49,11 +49,10 @@ export class Refusal extends Error {
 }
 
 export async function perform(verb: Verb, args: readonly string[]): Promise<ExitCode> {
-  let json = false;
+  let output = new Output(process.stdout, process.stderr, false);
   try {
     const { positionals, values } = parsed(verb, args);
-    json = values.json === true;
-    const output = new Output(process.stdout, process.stderr, json);
+    output = new Output(process.stdout, process.stderr, values.json === true);
     if (values.help === true) {
       await output.text(usageOf(verb));
       return 0;
@@ -64,8 +63,8 @@ export async function perform(verb: Verb, args: readonly string[]): Promise<Exit
     const exitCode = exitCodeOf(error);
     const message = messageOf(error).split('\n')[0] ?? '';
     const code = error instanceof TurnError ? error.code : undefined;
-    if (json) process.stderr.write(`${JSON.stringify({ error: message, code, exitCode })}\n`);
-    else process.stderr.write(`durable-turn ${verb.name}: ${message}\n`);
+    const line = `durable-turn ${verb.name}: ${message}`;
+    output.warn(output.json ? JSON.stringify({ error: message, code, exitCode }) : line);
     return exitCode;
   }
 }

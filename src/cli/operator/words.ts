@@ -33,10 +33,14 @@ export const oneLine = (text: string, shown = 100): string => {
   return line.length <= shown ? line : `${line.slice(0, shown).toWellFormed()}…`;
 };
 
-/** Cells of a line, each as wide as the column. */
+/** Cells of a line, each as wide as the column. What was stored makes no line of its own. */
 export const row = (widths: readonly number[], cells: readonly (string | number)[]): string =>
   cells
-    .map((cell, index) => String(cell).padEnd(widths[index] ?? 0))
+    .map((cell, index) =>
+      String(cell)
+        .replaceAll('\n', '\\n')
+        .padEnd(widths[index] ?? 0),
+    )
     .join('  ')
     .trimEnd();
 
