@@ -25,7 +25,7 @@ beforeAll(() => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 /** The one figure whose name begins like this. */
 function countOf(workload: string, name: string): number {

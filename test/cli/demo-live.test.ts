@@ -56,7 +56,7 @@ const answersIn = ({ body }: Asked): number =>
 const calling = (lines: readonly Line[]) =>
   openaiAnswer({ text: ['On it.'], calls: lines.map((line, index) => ({ id: `call_${index}`, ...line })) });
 
-describe('durable-turn demo with a model behind a server', { timeout: 60_000 }, () => {
+describe('durable-turn demo with a model behind a server', () => {
   it('finds each effect exactly once with one that does as it is told, killed in its batch and while it is parked', async () => {
     const server = await loopback();
     server.says((asked) => {

@@ -8,7 +8,7 @@ import type { TurnRest } from '../../src/index.js';
 import { plainEnv, type Service } from './package.js';
 
 /** Long after a healthy process would have ended, also on a busy machine. */
-const HANGS_AFTER_MS = 60_000;
+const HANGS_AFTER_MS = 120_000;
 
 /** What a process is to do, and where to die; see child/service.mjs. */
 export interface Order {

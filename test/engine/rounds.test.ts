@@ -170,7 +170,7 @@ it('rounds and kept feeds keep no process alive', () => {
     await events.next();
     await events.return();
     console.log('done');`;
-  const node = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 15_000 });
+  const node = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 120_000 });
   expect({ out: `${node.stdout}`, signal: node.signal, status: node.status }).toEqual({
     out: 'done\n',
     signal: null,

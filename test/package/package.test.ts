@@ -123,7 +123,7 @@ beforeAll(async () => {
   const dependencies = Object.keys(manifest.dependencies);
   await installInto(bare, tarball, dependencies);
   await installInto(withPeers, tarball, [...dependencies, ...Object.keys(manifest.peerDependencies)]);
-}, 120_000);
+});
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }));
 

@@ -35,4 +35,4 @@ it('every command line runs as it stands, in this order, on a folder with sessio
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -43,14 +43,14 @@ beforeAll(async () => {
   // What the blocks of the example service import.
   writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
   for (const name of readdirSync(example)) if (name.endsWith('.ts')) cpSync(join(example, name), join(project, name));
-}, 120_000);
+});
 
 afterAll(() => service?.remove());
 
 const node = async (folder: string, file: string): Promise<string> =>
   (await run(process.execPath, [file], { cwd: folder, env: plainEnv })).stdout;
 
-it('every block of code compiles, strictly, against the package', { timeout: 120_000 }, async () => {
+it('every block of code compiles, strictly, against the package', async () => {
   for (const [index, block] of programs.entries()) {
     const given = /^import /m.test(block.code) ? '' : GIVEN;
     writeFileSync(join(project, fileOf(block, index)), given + block.code);
@@ -78,7 +78,7 @@ it('every block of code compiles, strictly, against the package', { timeout: 120
   expect(files.length).toBeGreaterThan(6);
 });
 
-it('the complete example runs, and again without sending twice', { timeout: 60_000 }, async () => {
+it('the complete example runs, and again without sending twice', async () => {
   const index = programs.findIndex(({ section }) => section === 'A complete example');
   const folder = join(project, 'example');
   mkdirSync(folder);
@@ -113,7 +113,7 @@ async function killAfter(folder: string, mails: number): Promise<string> {
   return out;
 }
 
-it('the ten-minute turn, killed twice, sends each mail exactly once', { timeout: 120_000 }, async () => {
+it('the ten-minute turn, killed twice, sends each mail exactly once', async () => {
   const folder = join(project, 'ten-minutes');
   mkdirSync(folder);
   writeFileSync(join(folder, 'turn.mjs'), blockIn('Ten minutes to a durable turn', 'js'));
@@ -134,7 +134,7 @@ it('the ten-minute turn, killed twice, sends each mail exactly once', { timeout:
   expect(existsSync(join(folder, 'turns'))).toBe(true);
 });
 
-it('the agent under test fails as it says, and its fix passes', { timeout: 120_000 }, async () => {
+it('the agent under test fails as it says, and its fix passes', async () => {
   const folder = join(project, 'own-agent');
   mkdirSync(folder);
   writeFileSync(join(folder, 'mail.test.mjs'), blockIn('Test your own agent', 'js'));

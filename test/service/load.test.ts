@@ -3,9 +3,7 @@ import { expect, it } from 'vitest';
 import { runLoad } from './load.js';
 import { makeProject } from './processes.js';
 
-it('20 sessions, killed twice: nothing doubled, nothing lost, every stream comes to its end', {
-  timeout: 180_000,
-}, async () => {
+it('20 sessions, killed twice: nothing doubled, nothing lost, every stream comes to its end', async () => {
   const project = await makeProject();
   try {
     const figures = await runLoad(project, { sessions: 20, ms: 5_000, killEveryMs: 2_000, paceMs: 25 });

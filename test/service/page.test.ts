@@ -18,7 +18,7 @@ function withBrowser(found: string): void {
     await service.start();
     browser = new Chromium(found);
     tab = await browser.open(service.address);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -29,7 +29,7 @@ function withBrowser(found: string): void {
   const text = (selector: string) => tab.evaluate<string>(`document.querySelector('${selector}').textContent`);
 
   async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (let tries = 0; tries < 2_400; tries += 1) {
       if (await condition()) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -54,7 +54,7 @@ function withBrowser(found: string): void {
     await shows('#phase', 'no turn yet');
     // The secret is out of reach of scripts, and not in the address.
     expect(await tab.evaluate('document.cookie + location.href')).not.toContain('token');
-  }, 60_000);
+  });
 
   it('shows an answer while it is said, then as a message', async () => {
     await say('/talk 60');
@@ -63,7 +63,7 @@ function withBrowser(found: string): void {
     expect(await text('#partial')).toBe('');
     expect(await text('#messages')).toContain('model: word0 word1');
     expect(await tab.evaluate(`document.querySelectorAll('#messages li').length`)).toBe(2);
-  }, 60_000);
+  });
 
   it('shows what a person is asked, over a deploy and a kill -9, and takes the decision', async () => {
     await say('/publish');
@@ -81,7 +81,7 @@ function withBrowser(found: string): void {
     await shows('#phase', 'completed');
     expect(await text('#approvals')).toBe('');
     expect(service.effects()).toHaveLength(1);
-  }, 120_000);
+  });
 
   it('stops a turn, and what was said stays', async () => {
     await say('/hang');
@@ -89,13 +89,13 @@ function withBrowser(found: string): void {
     await tab.click('#stop');
     await shows('#phase', 'cancelled');
     await shows('#messages', 'model: I am thinking about it.');
-  }, 60_000);
+  });
 
   it('shows what somebody wrote as text, whatever it is', async () => {
     await service.send('default', '<img src=x onerror="document.title=1"> hello', 'm-html');
     await shows('#messages', '<img src=x');
     expect(await tab.evaluate('document.title')).toBe('A turn that survives');
-  }, 60_000);
+  });
 
   it('asks nobody but its own service for anything', () => {
     const strangers = tab.complaints.requests.filter(

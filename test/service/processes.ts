@@ -24,7 +24,7 @@ export const programFolder = join(here, 'program');
 export const TOKEN = 'a token of the tests';
 
 /** Long after a healthy process would be ready or gone, also on a busy machine. */
-const HANGS_AFTER_MS = 60_000;
+const HANGS_AFTER_MS = 120_000;
 
 export interface Project {
   readonly folder: string;

@@ -57,7 +57,7 @@ function expectSent(service: Service, count: number): void {
 }
 
 describe('a chat', () => {
-  it('streams an answer, and the picture of the stream is what is stored', { timeout: 60_000 }, async () => {
+  it('streams an answer, and the picture of the stream is what is stored', async () => {
     const service = await started();
     const stream = follow(service);
     await stream.until(ofType('snapshot'));
@@ -75,7 +75,7 @@ describe('a chat', () => {
     expect(text).toContain('All 2 were sent.');
   });
 
-  it('a connection that breaks comes back behind its last event: no gap, no double', { timeout: 60_000 }, async () => {
+  it('a connection that breaks comes back behind its last event: no gap, no double', async () => {
     const service = await started();
     const [broken, whole] = [follow(service), follow(service)];
     await Promise.all([broken, whole].map((stream) => stream.until(ofType('snapshot'))));
@@ -89,7 +89,7 @@ describe('a chat', () => {
     expect(broken.events.slice(1)).toEqual(whole.events.slice(1));
   });
 
-  it('the stop button ends a turn and keeps what was said', { timeout: 60_000 }, async () => {
+  it('the stop button ends a turn and keeps what was said', async () => {
     const service = await started();
     const stream = follow(service);
     await service.send('s', '/hang', 'm1');
@@ -100,7 +100,7 @@ describe('a chat', () => {
     expect(await service.request('/sessions/s/stop', {})).toMatchObject({ body: { status: 'idle' } });
   });
 
-  it('an approval waits over kill -9 and a deploy, and counts once', { timeout: 60_000 }, async () => {
+  it('an approval waits over kill -9 and a deploy, and counts once', async () => {
     const service = await started();
     const stream = follow(service);
     await service.send('s', '/publish', 'm1');
@@ -119,9 +119,7 @@ describe('a chat', () => {
     expect(service.effects()).toMatchObject([{ tool: 'publish' }]);
   });
 
-  it('a token is needed for all but the page and its health, and errors say what is wrong', {
-    timeout: 60_000,
-  }, async () => {
+  it('a token is needed for all but the page and its health, and errors say what is wrong', async () => {
     const service = await started();
     const plain = (path: string, init: RequestInit = {}) => fetch(`${service.address}${path}`, init);
     for (const path of ['/', '/page.js', '/healthz']) expect((await plain(path)).status, path).toBe(200);
@@ -139,7 +137,7 @@ describe('a chat', () => {
 });
 
 describe('a deploy', () => {
-  it('ten in a row during one turn spend no attempt and double nothing', { timeout: 120_000 }, async () => {
+  it('ten in a row during one turn spend no attempt and double nothing', async () => {
     const service = await started();
     const stream = follow(service);
     await service.send('s', '/send 12', 'm1');
@@ -166,9 +164,7 @@ describe('a deploy', () => {
     expect(picture.messages).toEqual(session?.messages.map(({ meta }) => meta.id));
   });
 
-  it('lets a tool settle within its grace, refuses new input meanwhile, and ends its streams', {
-    timeout: 60_000,
-  }, async () => {
+  it('lets a tool settle within its grace, refuses new input meanwhile, and ends its streams', async () => {
     const service = await started({ PACE_MS: '400' });
     const stream = follow(service);
     await service.send('s', '/send 1', 'm1');
@@ -190,9 +186,7 @@ describe('a deploy', () => {
 });
 
 describe('kill -9', () => {
-  it('a turn that makes progress survives ten of them, and each effect happens once', {
-    timeout: 120_000,
-  }, async () => {
+  it('a turn that makes progress survives ten of them, and each effect happens once', async () => {
     const service = await started();
     const stream = follow(service);
     await service.send('s', '/send 12', 'm1');
@@ -211,9 +205,7 @@ describe('kill -9', () => {
     expect(pictureOf(stream.events).messages).toEqual(session?.messages.map(({ meta }) => meta.id));
   });
 
-  it('a turn that kills its process at every start ends behind its third recovery, and the rest goes on', {
-    timeout: 120_000,
-  }, async () => {
+  it('a turn that kills its process at every start ends behind its third recovery, and the rest goes on', async () => {
     const service = await started();
     await service.send('s', '/crash', 'm1');
     expect(await service.gone).toMatchObject({ signal: 'SIGKILL' });

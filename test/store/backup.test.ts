@@ -24,7 +24,7 @@ let path = '';
 let copy = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('child.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
   scratch = temporaryFolder();
@@ -112,7 +112,7 @@ describe('a backup', () => {
     writing = false;
     await Promise.all(writers);
     await store.close();
-  }, 60_000);
+  });
 
   it('is refused where something is already, before anything is written', async () => {
     const store = memoryStore();

@@ -86,7 +86,7 @@ async function backup(): Promise<void> {
   // Waits for the kill: nobody can know when it comes.
   await store.backup?.(from, ({ records }) => {
     process.stdout.write(`${records}\n`);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120_000);
   });
 }
 

@@ -97,7 +97,7 @@ describe.each(WORLDS)('damage in %s', (name) => {
         { numRuns: name === 'memory' ? 300 : 40 },
       );
     });
-  }, 60_000);
+  });
 
   it.each(['missing', 'of another place', 'older than it was'] as const)('tells a record that is %s', async (how) => {
     await inWorld(name, async (world) => {
@@ -315,7 +315,7 @@ it('I12: a flipped bit in a table of LevelDB stops neither the opening nor the s
     rmSync(folder, { recursive: true, force: true });
     rmSync(path, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 it('I12: random bytes under every key stop neither the opening nor a scan', async () => {
   await fc.assert(

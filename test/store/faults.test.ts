@@ -117,7 +117,7 @@ describe.each(WORLDS)('a crash over %s', (name) => {
         });
       }
     }
-  }, 120_000);
+  });
 });
 
 describe.each(WORLDS)('a batch that fails over %s', (name) => {
@@ -144,7 +144,7 @@ describe.each(WORLDS)('a batch that fails over %s', (name) => {
         });
       }
     }
-  }, 120_000);
+  });
 
   it('closes the handle and opens another before anything is acknowledged again', async () => {
     await inWorld(name, async (world) => {

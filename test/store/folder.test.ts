@@ -32,7 +32,7 @@ let path = '';
 
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('child.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
   scratch = temporaryFolder();
@@ -140,7 +140,7 @@ describe('a folder', () => {
     }
     expect(await openElsewhere()).toBe('opened');
     expect(readdirSync(path).filter((name) => name.startsWith('opening'))).toEqual([]);
-  }, 30_000);
+  });
 
   it('is freed at once by an owner that is killed', async () => {
     const owner = spawn(process.execPath, [program, 'write', path, '0', '100000'], {

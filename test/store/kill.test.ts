@@ -17,7 +17,7 @@ let program = '';
 let folder = '';
 beforeAll(async () => {
   ({ folder, program } = await bundle('child.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the program and kills it after a number of acknowledged commits; 0 lets it end by itself. */
@@ -74,7 +74,7 @@ describe('a process that commits in a loop', () => {
     }
     expect(last.size).toBe(4);
     rmSync(path, { recursive: true, force: true });
-  }, 120_000);
+  });
 
   it.runIf(process.platform === 'linux')(
     'whose log cannot grow over a limit sees writes fail, goes on and loses nothing that it acknowledged',

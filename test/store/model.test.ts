@@ -132,5 +132,5 @@ describe.each(WORLDS)('a history of commits over %s', (name) => {
       ),
       { numRuns: name === 'memory' ? 40 : 12 },
     );
-  }, 60_000);
+  });
 });

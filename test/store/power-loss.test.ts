@@ -165,7 +165,7 @@ describe('a power loss', () => {
   beforeAll(async () => {
     run = await record(life());
     process.on('warning', listen);
-  }, 60_000);
+  });
   afterAll(() => {
     process.off('warning', listen);
     console.log(`power loss: ${images} images opened, ${kept} kept all that was acknowledged`);
@@ -193,7 +193,7 @@ describe('a power loss', () => {
         await expectToTell(files, allowedAt(cut), `cut at ${cut}, batch ${nth} from ${begin} to ${end}`);
       }
     }
-  }, 120_000);
+  });
 
   it('keeps it where the file has grown and its last pages never came: zeros, and pages out of order', async () => {
     const PAGE = 4096;
@@ -215,7 +215,7 @@ describe('a power loss', () => {
         `${label}: pages`,
       );
     }
-  }, 60_000);
+  });
 
   it('keeps it whatever became of the run file, which is never synced', async () => {
     const current = run.files.get(RUN_FILE) as Buffer;
@@ -255,5 +255,5 @@ describe('a power loss', () => {
     images.push(['all deleted', changed(switched, Object.fromEntries(obsolete.map((name) => [name, null])))]);
     images.push(['reopened', after]);
     for (const [label, files] of images) await expectToTell(changed(files, { [RUN_FILE]: null }), last, label);
-  }, 60_000);
+  });
 });

@@ -61,7 +61,7 @@ describe.each(WORLDS)('a removal that is cut off in %s', (name) => {
       expect(await stored(world), label).toEqual(others);
       await after.close();
     });
-  }, 60_000);
+  });
 
   it('by a batch that fails, is whole or gone for every reader, and ends with the next try', async () => {
     const others = await storedAfter(name, (store) => live(store, 's.t1'));
@@ -72,7 +72,7 @@ describe.each(WORLDS)('a removal that is cut off in %s', (name) => {
       expect(await stored(world), label).toEqual(others);
       await store.close();
     });
-  }, 60_000);
+  });
 
   it('by a batch that fails, leaves nothing to a session that is created again', async () => {
     const others = await storedAfter(name, async (store) => {
@@ -88,7 +88,7 @@ describe.each(WORLDS)('a removal that is cut off in %s', (name) => {
       await (await world.open()).close();
       expect(await stored(world), label).toEqual(others);
     });
-  }, 60_000);
+  });
 
   it('by a batch of somebody else that fails, begins again on the new handle and ends', async () => {
     await inWorld(name, async (world) => {

@@ -77,7 +77,7 @@ describe.each(WORLDS)('a session removed from %s', (name) => {
       ),
       { numRuns: name === 'memory' ? 40 : 8 },
     );
-  }, 60_000);
+  });
 
   it('is nothing to remove where it was never stored: not even a batch is written', async () => {
     await inWorld(name, async (world) => {

@@ -68,6 +68,6 @@ describe('a repair whose exchange of files fails', () => {
       }
       rmSync(damaged, { recursive: true, force: true });
       expect([...outcomes].sort()).toEqual(['half', 'unchanged']);
-    }, 60_000);
+    });
   }
 });

@@ -21,7 +21,7 @@ let programFolder = '';
 let path = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('child.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
   path = temporaryFolder();
@@ -147,7 +147,7 @@ describe('a repair', () => {
       expect(bytesIn(join(path, 'damaged-1'))).toEqual(kept);
     }
     for (const left of [original, `${original}-repaired`]) rmSync(left, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('that a crash cut off before its first move begins again, and a second repair keeps its files beside the first', async () => {
     await filled();

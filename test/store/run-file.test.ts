@@ -119,7 +119,7 @@ describe('a store', () => {
       }),
       { numRuns: 15 },
     );
-  }, 60_000);
+  });
 
   it('finds a log that lacks what was acknowledged, and says so', async () => {
     const store = await openLevelStore({ path });

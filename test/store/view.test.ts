@@ -18,7 +18,7 @@ let scratch = '';
 let path = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('child.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
   scratch = temporaryFolder();

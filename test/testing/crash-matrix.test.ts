@@ -19,9 +19,7 @@ const run = async (
 };
 
 describe('an agent that is right', () => {
-  it('loses and doubles nothing at any point, at any pair of points and at random ones', {
-    timeout: 120_000,
-  }, async () => {
+  it('loses and doubles nothing at any point, at any pair of points and at random ones', async () => {
     const report = await run(
       {},
       { points: 'pairs', random: 40, expect: { outcome: 'completed', effects: { pay: 1 } } },

@@ -68,9 +68,7 @@ describe('tests made of paths', () => {
   });
 });
 
-it('a turn machine with a guard of its own has paths of its own, and it goes along them', {
-  timeout: 60_000,
-}, async () => {
+it('a turn machine with a guard of its own has paths of its own, and it goes along them', async () => {
   const own = turnMachine.provide({ guards: { nudgeable: () => false } });
   const [all, its] = [turnPaths(), turnPaths(own)];
   expect(its.uncovered.length).toBeGreaterThan(all.uncovered.length);

@@ -59,13 +59,13 @@ for (const realTime of [true, false]) {
       return crashMatrix(matrixOf(bank, { pay }, { realTime, expect: expected, model }));
     };
 
-    it('a right tool loses and doubles nothing', { timeout: 120_000 }, async () => {
+    it('a right tool loses and doubles nothing', async () => {
       const report = await matrix(right);
       expect(report, String(report)).toMatchObject({ doubled: {}, lost: {}, parked: {}, failures: 0 });
       expect(report.crashes).toBe(report.schedules);
     });
 
-    it('a tool that is sent again is caught', { timeout: 120_000 }, async () => {
+    it('a tool that is sent again is caught', async () => {
       const report = await matrix({ ...right, effect: 'idempotent' });
       expect(report.doubled.pay).toBeGreaterThan(0);
       expect(report.lost).toEqual({});

@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const name of ['zod', 'vitest', 'jest', '@jest/globals']) {
     symlinkSync(join(modules, name), join(scope, name), 'junction');
   }
-}, 120_000);
+});
 afterAll(() => service?.remove());
 
 /** What the runner says, however it ends: the texts that are looked for say whether it passed. */
@@ -34,7 +34,7 @@ async function node(...args: string[]): Promise<string> {
   return `${told.stdout}\n${told.stderr}`;
 }
 
-it('compiles what users write, strictly, against the types of the package', { timeout: 120_000 }, async () => {
+it('compiles what users write, strictly, against the types of the package', async () => {
   const compilerOptions = {
     module: 'nodenext',
     target: 'es2023',
@@ -50,13 +50,13 @@ it('compiles what users write, strictly, against the types of the package', { ti
   expect((await node(join(modules, 'typescript', 'bin', 'tsc'), '-p', '.', '--pretty', 'false')).trim()).toBe('');
 });
 
-it('runs from vitest', { timeout: 240_000 }, async () => {
+it('runs from vitest', async () => {
   writeFileSync(join(project, 'vitest.config.mjs'), "export default { test: { include: ['vitest.ts'] } };");
   const told = await node(join(modules, 'vitest', 'vitest.mjs'), 'run', '--reporter=verbose');
   expect(told).toMatch(/Tests +4 passed \(4\)/);
 });
 
-it('runs from jest', { timeout: 240_000 }, async () => {
+it('runs from jest', async () => {
   const config = {
     transform: {},
     testMatch: ['**/jest.mjs'],
@@ -75,7 +75,7 @@ it('runs from jest', { timeout: 240_000 }, async () => {
   expect(told).not.toContain('failed');
 });
 
-it('runs from the test runner of Node', { timeout: 240_000 }, async () => {
+it('runs from the test runner of Node', async () => {
   const told = await node('--test', 'node-test.mjs');
   expect(told).toMatch(/^. fail 0$/m);
   expect(Number(/^. pass (\d+)$/m.exec(told)?.[1])).toBeGreaterThan(30);

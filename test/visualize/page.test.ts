@@ -59,7 +59,7 @@ function withBrowser(found: string): void {
   beforeAll(async () => {
     browser = new Chromium(found);
     tab = await browser.open(address);
-  }, 60_000);
+  });
   afterAll(() => browser.close());
 
   const at = (path: string) => tab.visit(`about:blank`).then(() => tab.visit(address + path));

@@ -19,7 +19,7 @@ let programFolder = '';
 let path = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('damage/abort-program.ts'));
-}, 60_000);
+});
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
   path = temporaryFolder();
@@ -98,7 +98,7 @@ it('a damaged table that kills a process reading it by LevelDB alone never reach
   });
   expect(readFileSync(join(path, 'damaged-1', table))).toEqual(damaged);
   expect(await run('store', path)).toMatchObject({ repaired: false });
-}, 60_000);
+});
 
 it('in a large store, where not every table is verified at each opening, it kills once and never again', async () => {
   // 3 sessions of 12 MB in all: more than is verified whole.
@@ -110,7 +110,7 @@ it('in a large store, where not every table is verified at each opening, it kill
     repaired: true,
   });
   expect(await run('store', path)).toMatchObject({ repaired: false });
-}, 60_000);
+});
 
 it('case C29: CURRENT that is gone makes LevelDB alone begin an empty database, and the store keeps every session', async () => {
   await filled(2, 20);
@@ -121,7 +121,7 @@ it('case C29: CURRENT that is gone makes LevelDB alone begin an empty database, 
   expect(readdirSync(copy).filter((name) => name.endsWith('.ldb'))).toEqual([]);
   rmSync(copy, { recursive: true, force: true });
   expect(await run('store', path)).toEqual({ read: ['s0: 20 messages', 's1: 20 messages'], repaired: true });
-}, 60_000);
+});
 
 it('a bit in the middle of the log makes LevelDB alone forget what came after it, and the store loses one commit', async () => {
   const store = await openLevelStore({ path });
@@ -141,4 +141,4 @@ it('a bit in the middle of the log makes LevelDB alone forget what came after it
   const said = (await run('store', path)) as Said;
   expect(said.repaired).toBe(true);
   expect(said.read).toHaveLength(49);
-}, 60_000);
+});

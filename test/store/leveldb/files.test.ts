@@ -124,7 +124,7 @@ describe('a database', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 
   it('of several megabytes and thousands of blocks is read whole, also without manifest and CURRENT', async () => {
     const text = (n: number) => `${n} ${'some text that compresses well '.repeat(20)}${Math.sin(n)}`;
@@ -141,7 +141,7 @@ describe('a database', () => {
     rmSync(join(path, 'CURRENT'));
     rmSync(join(path, fileLike(/^MANIFEST/)));
     expect(salvaged()).toEqual({ entries: expected, lost: [] });
-  }, 60_000);
+  });
 });
 
 describe('a damaged table', () => {
