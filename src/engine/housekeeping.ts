@@ -2,7 +2,7 @@
  * Owns what happens to whole sessions: delete, prune, export, import, and taking back input that has not joined.
  * Must not know turns in progress beyond leaving them alone.
  */
-import { TurnError } from '../core/errors.js';
+import { messageOf, TurnError } from '../core/errors.js';
 import { checkId } from '../core/ids.js';
 import { checkMessages } from '../core/message-check.js';
 import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '../core/messages.js';
@@ -103,7 +103,14 @@ export class Housekeeping {
     if (store.backup === undefined) {
       throw new TypeError(`a store of kind "${store.kind}" makes no backups; use the tools of its database.`);
     }
-    return store.backup(folder, (progress) => options.onProgress?.(progress));
+    return store.backup(folder, (progress) => {
+      try {
+        options.onProgress?.(progress);
+      } catch (thrown) {
+        // As with any listener: the work goes on, and nobody takes it for a failure of the database.
+        process.emitWarning(`onProgress threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
+      }
+    });
   }
 
   async withdraw(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'> {

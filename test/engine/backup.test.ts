@@ -56,6 +56,21 @@ describe('engine.backup', () => {
     for (const one of [store, restored]) await one.close();
   });
 
+  it('is made all the same where whoever watches it throws, and a warning says so', async () => {
+    const store = await openLevelStore({ path: join(scratch, 'turns') });
+    const engine = createTurnEngine({ agent: 'agent', store, model: scriptedModel([]) });
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+    const onProgress = (): void => {
+      throw new Error('a bar that broke');
+    };
+    const copy = join(scratch, 'copy');
+    expect((await engine.backup(copy, { onProgress })).records).toBeGreaterThan(0);
+    expect((await within(warned)).message).toBe('onProgress threw: a bar that broke');
+    await (await openLevelStore({ path: copy })).close();
+    await engine.close();
+    await store.close();
+  });
+
   it('says what is wrong with its arguments, and that a store makes none', async () => {
     const store = await openLevelStore({ path: join(scratch, 'turns') });
     const engine = createTurnEngine({ agent: 'agent', store, model: scriptedModel([]) });
