@@ -73,6 +73,7 @@ async function repairLocked(folder: string, progress?: (bytes: number) => void):
 }
 
 function unfinishedError(folder: string, error: unknown): TurnError {
+  if (error instanceof TurnError) return error;
   return new TurnError(
     'TURN_STORE_FAILED',
     `The database in ${folder} is repaired, but not all of its files have taken their places: ${messageOf(error)}. ` +

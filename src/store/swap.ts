@@ -15,7 +15,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { TurnError } from '../core/errors.js';
 import { isLevelFile } from './folder-content.js';
 import { RUN_FILE } from './run-file.js';
 
@@ -33,6 +34,8 @@ interface Plan {
 
 /** LevelDB's own reports go with the files they are about; its LOCK stays, it is held. */
 const isOriginal = (name: string): boolean => isLevelFile(name) || /^LOG(\.old)?$/.test(name) || name === RUN_FILE;
+/** What a plan may name: no path leads out of the folder. */
+const isOwnName = (name: string): boolean => basename(name) === name && isOriginal(name);
 const isProduct = (name: string): boolean => name !== 'LOCK' && !/^LOG(\.old)?$/.test(name);
 
 /** Only under the lock of the folder. @returns Where the originals are. */
@@ -57,10 +60,29 @@ export function swapIn(folder: string, report: object): string {
 /** Whether a crash left a swap half done: nothing else may look at the folder before it is finished. */
 export const isSwapPending = (folder: string): boolean => existsSync(join(folder, PLAN));
 
-/** Only under the lock of the folder. */
+/**
+ * Only under the lock of the folder.
+ * @throws {TurnError} TURN_DAMAGED where its plan cannot be read, and what the file system throws.
+ */
 export function finishSwap(folder: string): void {
-  if (!isSwapPending(folder)) return;
-  carryOut(folder, JSON.parse(readFileSync(join(folder, PLAN), 'utf8')) as Plan);
+  if (isSwapPending(folder)) carryOut(folder, readPlan(folder));
+}
+
+/** Stored bytes like any others: what is no plan of ours moves no file. */
+function readPlan(folder: string): Plan {
+  const text = readFileSync(join(folder, PLAN), 'utf8');
+  try {
+    const { kept, originals } = JSON.parse(text) as Plan;
+    if (KEPT.test(kept) && originals.every(isOwnName)) return { kept, originals };
+  } catch {
+    // Said below.
+  }
+  throw new TurnError(
+    'TURN_DAMAGED',
+    `The database in ${folder} is half repaired, and ${PLAN}, which says how far, cannot be read: restore a backup into ` +
+      'another folder. Nothing was changed, and every file is still there: damaged ones in the newest folder ' +
+      `damaged-n or beside it, repaired ones in ${REPAIRED} or beside it.`,
+  );
 }
 
 function carryOut(folder: string, { kept, originals }: Plan): void {
