@@ -2,6 +2,7 @@
  * Owns the model port over a language model of the AI SDK: one request, one stream, one answer or a typed error.
  * Must not retry (the turn does) and must not import the SDK.
  */
+import { checkFields } from '../core/fields.js';
 import type { Model, ModelAnswer, ModelCall, ModelRequest } from '../core/model.js';
 import { AnswerStream } from './answer-stream.js';
 import { callOptions, type LanguageModelOptions, warningsOf } from './call-options.js';
@@ -10,9 +11,16 @@ import type { AnyLanguageModel, Fields, SpecificationVersion } from './specifica
 
 const VERSIONS: ReadonlySet<unknown> = new Set<SpecificationVersion>(['v2', 'v3', 'v4']);
 
+const OPTIONS: Readonly<Record<keyof LanguageModelOptions, true>> = {
+  contextTokens: true,
+  providerOptions: true,
+  cacheBreakpoint: true,
+  providerTools: true,
+};
+
 /**
  * The model port over any language model of the AI SDK 5, 6 or 7. It makes one HTTP request for each call.
- * @throws {TypeError} when it is given something else.
+ * @throws {TypeError} when it is given something else, or an option nobody knows.
  */
 export function fromLanguageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}): Model {
   if (typeof model?.doStream !== 'function' || !VERSIONS.has(model.specificationVersion)) {
@@ -21,6 +29,7 @@ export function fromLanguageModel(model: AnyLanguageModel, options: LanguageMode
       `fromLanguageModel needs a language model of specification v2, v3 or v4, such as anthropic('…'); got ${version}.`,
     );
   }
+  checkFields(options, OPTIONS);
   for (const [name, tool] of Object.entries(options.providerTools ?? {})) {
     if (!/^[^.]+\../.test(String((tool as { id?: unknown }).id))) {
       throw new TypeError(

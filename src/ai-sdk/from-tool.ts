@@ -2,6 +2,7 @@
  * Owns how a tool of the AI SDK becomes a tool of a turn: its schema, its output, its need of approval.
  * Must not decide what a call does to the world: only the application can say that.
  */
+import { checkFields } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Schema, Tool, ToolContext } from '../core/tools.js';
@@ -28,15 +29,29 @@ export type DurableSide<D> = Pick<
   readonly sdk?: 5 | 6 | 7;
 };
 
+const DURABLE: Readonly<Record<keyof DurableSide<unknown>, true>> = {
+  effect: true,
+  reconcile: true,
+  reconcileAfterMs: true,
+  approval: true,
+  unattended: true,
+  timeoutMs: true,
+  exclusive: true,
+  formerNames: true,
+  idempotencyKey: true,
+  sdk: true,
+};
+
 /**
  * A tool of the AI SDK 5, 6 or 7 as a tool of a turn. Its `execute` gets the call's `signal` as `abortSignal`, and
  * everything a durable tool gets (`idempotencyKey`, `deps`, `note` …) as `context` and `experimental_context`;
  * `messages` is empty. Values it yields are progress, the last one is its output. `needsApproval` becomes `approval`
  * unless `durable` says otherwise.
- * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`.
+ * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`; or a field nobody knows.
  */
 export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}): AnyTool<D> {
-  const { description, inputSchema, execute, needsApproval, providerOptions, toModelOutput } = tool as Fields;
+  checkFields(durable, DURABLE);
+  const { description, inputSchema, execute, needsApproval, providerOptions, toModelOutput } = (tool ?? {}) as Fields;
   const { sdk, ...side } = durable;
   if (typeof execute !== 'function') {
     throw new TypeError(

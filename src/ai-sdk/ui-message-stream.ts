@@ -3,6 +3,7 @@
  * Must not know what the chunks mean.
  */
 import type { FollowEvent } from '../core/events.js';
+import { checkFields } from '../core/fields.js';
 import { UIChunks } from './ui-chunks.js';
 import { placeOf, placeText } from './ui-place.js';
 
@@ -26,11 +27,13 @@ export const UI_MESSAGE_STREAM_HEADERS = {
  * with `[DONE]` when the turn has; without it where `events` end before (the process closes): the client reconnects.
  * Approvals are parts of the type `data-approval`, text that counts for nothing is named by `data-discarded`. What
  * `events` throw is the error of the stream.
+ * @throws {TypeError} names the option.
  */
 export function toUIMessageStream(
   events: AsyncIterable<FollowEvent>,
   options: UIMessageStreamOptions = {},
 ): ReadableStream<Uint8Array> {
+  checkStream(events, options);
   const chunks = new UIChunks(options.turnId, placeOf(options.after));
   const source = events[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
@@ -56,4 +59,17 @@ export function toUIMessageStream(
     },
     cancel: leave,
   });
+}
+
+/** @throws {TypeError} A turn that is misspelt would be waited for without end. */
+function checkStream(events: AsyncIterable<FollowEvent>, options: UIMessageStreamOptions): void {
+  if (typeof events?.[Symbol.asyncIterator] !== 'function') {
+    throw new TypeError('toUIMessageStream needs the events of engine.follow(sessionId).');
+  }
+  checkFields(options, { turnId: true, after: true });
+  const { turnId, after } = options;
+  if (turnId !== undefined && (typeof turnId !== 'string' || turnId === '')) {
+    throw new TypeError('turnId must be the id of a turn; take it from turn.turnId.');
+  }
+  if (after !== undefined && typeof after !== 'string') throw new TypeError('after must be the last id of a frame.');
 }

@@ -2,16 +2,18 @@
  * Owns what people say about calls that wait for them: which there are, what a decision comes to, who is there.
  * Must not know how calls run.
  */
+
 import { type DecisionResult, decidable } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval } from '../core/events.js';
+import { checkFields } from '../core/fields.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
 import type { CallRecord, Grant, Head } from '../core/records.js';
 import { validate } from '../core/tools.js';
 import { findTool } from './admission.js';
 import { approvalOf } from './announcements.js';
-import { checkFields, checkFilter } from './check-options.js';
+import { checkFilter } from './check-options.js';
 import { buildForeign, setupBounds } from './foreign.js';
 import { inTime } from './in-time.js';
 import type { Recovery } from './recovery.js';
@@ -70,6 +72,7 @@ export class Approvals {
     checkId(sessionId, 'sessionId');
     if (typeof by?.person !== 'string' || by.person === '')
       throw new TypeError('attend needs { person }: who is there.');
+    checkFields(by, { person: true, forMs: true });
     if (!Number.isSafeInteger(by.forMs) || by.forMs < 0)
       throw new TypeError('forMs must be whole ms, 0 to end the presence.');
     this.roster.presence.attend(sessionId, by.forMs);
@@ -163,7 +166,7 @@ const DECISION: Readonly<Record<keyof ApprovalDecision, true>> = {
 /** @throws {TypeError} names the field. */
 function checkDecision(decision: ApprovalDecision): void {
   if (typeof decision?.allow !== 'boolean') throw new TypeError('allow must be true or false.');
-  checkFields(decision, DECISION, (name) => name);
+  checkFields(decision, DECISION);
   if (typeof decision.by !== 'string' || decision.by === '') throw new TypeError('by must say who decided.');
   checkJson(decision.by, 'by');
   if (decision.reason !== undefined && typeof decision.reason !== 'string')

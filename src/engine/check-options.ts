@@ -12,6 +12,7 @@ import {
   turnMachine,
 } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
+import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
 import { toJson } from '../core/json.js';
 import type { Schema, Tool, ToolSet } from '../core/tools.js';
@@ -19,30 +20,17 @@ import { randomIds, systemClock } from './clock.js';
 import type { EngineOptions, Settings } from './options.js';
 import type { RecoverOptions } from './turn-engine.js';
 
-/** @throws {TypeError} for a field nobody knows: a misspelt one would be ignored silently. */
-export function checkFields(
-  value: object,
-  known: Readonly<Record<string, true>>,
-  field: (name: string) => string,
-): void {
-  for (const name of Object.keys(value)) {
-    if (!Object.hasOwn(known, name)) {
-      throw new TypeError(`${field(name)} is unknown; there are ${Object.keys(known).join(', ')}.`);
-    }
-  }
-}
-
 /** A filter that is misspelt would give everything. @throws {TypeError} */
 export function checkFilter(filter: { readonly sessionId?: string }): void {
   if (typeof filter !== 'object' || filter === null)
     throw new TypeError('the filter must be an object: { sessionId }.');
-  checkFields(filter, { sessionId: true }, (name) => name);
+  checkFields(filter, { sessionId: true });
   if (filter.sessionId !== undefined) checkId(filter.sessionId, 'sessionId');
 }
 
 /** @throws {TypeError} names the field and its range. */
 export function checkRecover(options: RecoverOptions): RecoverOptions {
-  checkFields(options, { concurrency: true, everyMs: true }, (name) => name);
+  checkFields(options, { concurrency: true, everyMs: true });
   const { concurrency, everyMs } = options;
   if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) {
     throw new TypeError('concurrency must be a whole number of at least 1.');
@@ -101,7 +89,7 @@ const TOOL: Readonly<Record<keyof Tool, true>> = {
 // biome-ignore lint/suspicious/noExplicitAny: see above.
 export function checkOptions(options: EngineOptions<any, any>): Settings {
   if (typeof options !== 'object' || options === null) throw new TypeError('createTurnEngine needs an options object.');
-  checkFields(options, OPTIONS, (name) => name);
+  checkFields(options, OPTIONS);
   checkId(options.agent, 'agent');
   if (typeof options.store?.commit !== 'function') {
     throw new TypeError("store must be a TurnStore; open one with openLevelStore() from 'durable-turn/level'.");

@@ -7,6 +7,7 @@ import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
+import { checkFields } from '../core/fields.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
@@ -237,9 +238,15 @@ class Engine implements TurnEngine {
     return this.housekeeping.backup(folder, options);
   }
 
-  close({ graceMs = CLOSE_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
+  close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    return settled(() => this.closeOnce(options));
+  }
+
+  private closeOnce(options: { readonly graceMs?: number }): Promise<void> {
+    checkFields(options, { graceMs: true });
+    const { graceMs = CLOSE_GRACE_MS } = options;
     if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > OFF_MS) {
-      return Promise.reject(new TypeError(`graceMs must be whole ms, 0 to ${OFF_MS}.`));
+      throw new TypeError(`graceMs must be whole ms, 0 to ${OFF_MS}.`);
     }
     this.closed ??= this.handOver(graceMs);
     return this.closed;

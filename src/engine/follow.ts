@@ -3,11 +3,12 @@
  * a reader cannot go on without a gap - it came new, from another process, or was too slow - it gets a view again.
  * Must not know how events come about; nothing here makes a turn wait.
  */
+
 import { TurnError } from '../core/errors.js';
 import type { FollowBody, FollowEvent, SessionView } from '../core/events.js';
+import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
 import { approvalOf, reviewOf } from './announcements.js';
-import { checkFields } from './check-options.js';
 import type { Feed } from './feed.js';
 import { fromRecord } from './outcome.js';
 import { redactView } from './redaction.js';
@@ -29,7 +30,7 @@ export function follow(
   options: FollowOptions = {},
 ): AsyncIterableIterator<FollowEvent> {
   checkId(sessionId, 'sessionId');
-  checkFields(options, OPTIONS, (name) => name);
+  checkFields(options, OPTIONS);
   const { after, signal } = options;
   if (after !== undefined && typeof after !== 'string') throw new TypeError('after must be the cursor of an event.');
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {

@@ -3,13 +3,13 @@
  * Must not know turns in progress beyond leaving them alone.
  */
 import { messageOf, TurnError } from '../core/errors.js';
+import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
 import { checkMessages } from '../core/message-check.js';
 import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '../core/messages.js';
 import type { BackupProgress } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { repairTranscript } from '../core/transcript.js';
-import { checkFields } from './check-options.js';
 import { HeadWriter, newHead } from './head-writer.js';
 import type { Roster } from './roster.js';
 
@@ -44,6 +44,7 @@ export class Housekeeping {
     if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0) {
       throw new TypeError('olderThanMs must be whole ms of at least 0.');
     }
+    checkFields(options, { olderThanMs: true });
     const { store, settings } = this.roster;
     const before = settings.clock.now() - olderThanMs;
     const doubtful = new Set((await store.reviews(settings.agent)).map((review) => review.sessionId));
@@ -97,7 +98,7 @@ export class Housekeeping {
 
   /** Everything in the store, whosever it is. */
   async backup(folder: string, options: { onProgress?(progress: BackupProgress): void } = {}): Promise<BackupProgress> {
-    checkFields(options, { onProgress: true }, (name) => name);
+    checkFields(options, { onProgress: true });
     if (typeof folder !== 'string' || folder === '') throw new TypeError('folder must be the path of a new folder.');
     const { store } = this.roster;
     if (store.backup === undefined) {

@@ -2,15 +2,17 @@
  * Owns what comes in with a message, and its check: each error names the field and the fix, and nothing is written.
  * Must not know what becomes of it.
  */
+
 import { type Limits, RECORD_BYTES } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
+import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
 import { checkUserParts } from '../core/message-check.js';
 import type { UserPart } from '../core/messages.js';
 import type { InboxRecord } from '../core/records.js';
 import { nextTurnId } from './begin.js';
-import { checkFields, checkLimits } from './check-options.js';
+import { checkLimits } from './check-options.js';
 import type { Settings } from './options.js';
 import type { Turn } from './turn-handles.js';
 
@@ -63,7 +65,7 @@ export interface Checked {
 export function checkInput(settings: Settings, input: Input): Checked {
   if (typeof input !== 'object' || input === null)
     throw new TypeError('sendMessage needs { sessionId, input, attended }.');
-  checkFields(input, INPUT, (name) => name);
+  checkFields(input, INPUT);
   checkId(input.sessionId, 'sessionId');
   if (typeof input.attended !== 'boolean') {
     throw new TypeError('attended must be true (a person is there now) or false.');

@@ -2,9 +2,11 @@
  * Owns what people do to turns: cancel, settle a call in doubt, resume, abandon - whether a turn runs, is parked,
  * interrupted, ended or cannot be read. Must not know how it goes on.
  */
+
 import { REASON_BYTES } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import type { Review, TurnOutcome } from '../core/events.js';
+import { checkFields } from '../core/fields.js';
 import { sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { nextCallState } from '../core/journal.js';
 import { cutText } from '../core/json.js';
@@ -34,6 +36,7 @@ export class People {
 
   async cancel(turnId: string, options: CancelOptions = {}): Promise<TurnOutcome> {
     const sessionId = sessionIn(turnId);
+    checkFields(options, CANCEL);
     const reason = checkReason(options.reason);
     return this.roster.sessions.run(sessionId, async () => {
       const driver = this.roster.driverOf(sessionId);
@@ -142,6 +145,8 @@ export class People {
   }
 }
 
+const CANCEL: Readonly<Record<keyof CancelOptions, true>> = { reason: true, keepPartialText: true };
+
 /** @throws {TypeError} when it is no text. */
 function checkReason(reason: unknown): string | undefined {
   if (reason === undefined) return undefined;
@@ -162,6 +167,7 @@ const notFound = (turnId: string): TurnError =>
 /** @throws {TypeError} when the settlement is none. */
 function outcomeFrom(settlement: SettleBy): CallOutcome {
   if (typeof settlement?.by !== 'string') throw new TypeError('settleCall needs { by }: who says so.');
+  checkFields(settlement, { outcome: true, output: true, error: true, by: true, attended: true });
   switch (settlement.outcome) {
     case 'succeeded':
       if (settlement.output === undefined)

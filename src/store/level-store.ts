@@ -2,7 +2,9 @@
  * Owns the entry point `durable-turn/level`: turns stored in a folder (LevelDB), or in memory by the same code.
  * Must not know how: see `store.ts`.
  */
+
 import { MemoryLevel } from 'memory-level';
+import { checkFields } from '../core/fields.js';
 import type { TurnStore } from '../core/ports.js';
 import type { Backing } from './database.js';
 import { reserveFolder, resolveFolder } from './folder.js';
@@ -31,6 +33,7 @@ export async function openLevelStore(options: LevelStoreOptions): Promise<TurnSt
   if (typeof options?.path !== 'string' || options.path === '') {
     throw new TypeError('openLevelStore needs { path }: the folder of the database.');
   }
+  checkFields(options, { path: true, shared: true });
   if (options.shared !== undefined && typeof options.shared !== 'boolean') {
     throw new TypeError('shared must be true or false.');
   }

@@ -3,8 +3,9 @@
  * random ones; and what they are compared with.
  * Must not know how a schedule runs, nor how its effects are judged.
  */
+
+import { checkFields } from '../core/fields.js';
 import type { OutcomeStatus } from '../core/records.js';
-import { checkFields } from '../engine/check-options.js';
 import { type CrashReport, expectedOf, Tally } from './crash-report.js';
 import { type Agent, type CrashRun, runSchedule } from './crash-run.js';
 import { type CrashPoint, type CrashSchedule, drawSchedule, readSchedule, scheduleText } from './crash-schedule.js';
