@@ -99,7 +99,7 @@ function toolsOf(
 ): Fields {
   const type = version === 'v2' ? 'provider-defined' : 'provider';
   const all = [
-    ...tools.filter((tool) => providerTools[tool.name] === undefined).map((tool) => ({ type: 'function', ...tool })),
+    ...tools.filter((tool) => !Object.hasOwn(providerTools, tool.name)).map((tool) => ({ type: 'function', ...tool })),
     ...Object.entries(providerTools as { readonly [name: string]: Fields }).map(([name, { id, args = {} }]) => {
       return { type, id, name, args };
     }),

@@ -29,7 +29,7 @@ export interface CrashMatrixOptions {
   /** Made by `ledger()`; tools or receivers record their effects in it. */
   readonly ledger: Ledger;
   readonly expect?: {
-    /** The status of every schedule; those that wait for a person are told as parked instead. Default: not compared. */
+    /** The status of every schedule; those that end parked are told as that instead. Default: not compared. */
     readonly outcome?: OutcomeStatus;
     /** How often each call of a tool takes effect. Default: as often as in the run without a crash. */
     readonly effects?: { readonly [tool: string]: number };

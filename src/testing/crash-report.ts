@@ -133,8 +133,10 @@ export class Tally {
       if (lost > 0) reasons.push(`${tool}: ${lost} lost`);
     }
     const { outcome } = this.#expected;
-    // A turn that waits for a person is told as parked, and is no failure of its own.
-    const asExpected = outcome === undefined || run.outcome === outcome || run.parked.length > 0;
+    // A turn that waits for a person is told as parked, and is no failure of its own. One that was given up is, with
+    // calls in doubt as well.
+    const waits = run.outcome === 'parked' && run.parked.length > 0;
+    const asExpected = outcome === undefined || run.outcome === outcome || waits;
     if (!asExpected || WITHOUT_VERDICT.includes(run.outcome)) reasons.push(`the outcome is ${run.outcome}`);
     return reasons;
   }

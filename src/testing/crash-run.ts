@@ -75,14 +75,15 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
     agent.ledger.listen(({ tool, key }) => process.effect(tool, key));
     const end = await live(agent, process, time);
     process.end();
+    // What its tools still do is done before the next process starts, or the effects are counted: a request that was
+    // sent may land, also one that the scenario did not wait for.
+    await turns();
+    await work.over(() => timeline.length);
+    await turns();
     if (!end.died) {
       const effects = agent.ledger.entries.slice(before);
       return { ...end, schedule, crashes, effects, points: process.points, timeline: String(timeline) };
     }
-    // What its tools still do is done before the next process starts: a request that was sent may land.
-    await turns();
-    await work.over(() => timeline.length);
-    await turns();
     image = process.store.image;
   }
 }

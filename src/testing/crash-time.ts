@@ -117,12 +117,13 @@ export function droppable(clock: SimulatedClock): { readonly clock: SimulatedClo
     clock: {
       now: () => clock.now(),
       advance: (ms) => clock.advance(ms),
-      after(ms, fire) {
+      after(ms, fire, background) {
         if (dropped) return () => undefined;
-        const cancel = clock.after(ms, () => {
+        const run = (): void => {
           armed.delete(cancel);
           fire();
-        });
+        };
+        const cancel = clock.after(ms, run, background);
         armed.add(cancel);
         return () => {
           armed.delete(cancel);

@@ -57,10 +57,12 @@ export class MortalStore implements TurnStore {
   clockOf(clock: Clock): Clock {
     return {
       now: () => clock.now(),
-      after: (ms, fire) =>
-        clock.after(ms, () => {
+      after: (ms, fire, background) => {
+        const run = (): void => {
           if (!this.#dead) fire();
-        }),
+        };
+        return clock.after(ms, run, background);
+      },
     };
   }
 

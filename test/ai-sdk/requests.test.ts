@@ -271,6 +271,14 @@ describe('tools of a provider', () => {
     ]);
   });
 
+  it('take no place for a name that every object knows', async () => {
+    const server = await loopback();
+    server.says(done);
+    const { anthropic } = GENERATIONS[1] as (typeof GENERATIONS)[number];
+    await ask(fromLanguageModel(anthropic(server.url)), undefined, { tools: [{ ...WEATHER, name: 'constructor' }] });
+    expect(server.lastAsked.body.tools).toMatchObject([{ name: 'constructor' }]);
+  });
+
   it('are told by their id', () => {
     const { anthropic } = GENERATIONS[1] as (typeof GENERATIONS)[number];
     const model = anthropic('http://127.0.0.1:9');

@@ -68,6 +68,8 @@ describe('a schedule', () => {
   it('is wrong where its outcome is another one, and no person is asked', () => {
     expect(judged(two, runOf('pay:a pay:b', '', 'failed')).why).toBe('the outcome is failed');
     expect(judged(two, runOf('pay:a pay:b', 'pay:b', 'parked')).why).toBeUndefined();
+    // What is given up has its doubts listed, too.
+    expect(judged(two, runOf('pay:a pay:b', 'pay:b', 'abandoned')).why).toBe('the outcome is abandoned');
     const whatever = expectedOf(runOf('pay:a pay:b'), {}, undefined);
     expect(judged(whatever, runOf('pay:a pay:b', '', 'failed')).why).toBeUndefined();
     expect(judged(whatever, runOf('pay:a pay:b', '', 'stuck')).why).toBe('the outcome is stuck');

@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { CrashStore } from '../../src/testing/crash-store.js';
 import { droppable, RealWork, realTime, simulatedTime } from '../../src/testing/crash-time.js';
 import { steppedClock } from '../../src/testing/simulated-clock.js';
 
@@ -20,6 +21,19 @@ describe('the clock of a process', () => {
     expect(fired).toEqual(['alive']);
     expect(shared.nextAt).toBeUndefined();
     expect(dead.clock.now()).toBe(shared.now());
+  });
+
+  it('hands on which timers are not to keep the process alive', () => {
+    const told: unknown[] = [];
+    const shared = steppedClock();
+    const after = (...given: unknown[]) => {
+      told.push(given[2]);
+      return () => undefined;
+    };
+    const clock = { now: shared.now, advance: shared.advance, after };
+    droppable(clock).clock.after(10, () => undefined, true);
+    new CrashStore().clockOf(clock).after(10, () => undefined, true);
+    expect(told).toEqual([true, true]);
   });
 
   it('keeps no timer of the real clock open when its process is gone', async () => {

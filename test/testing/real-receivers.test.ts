@@ -94,3 +94,16 @@ it('what a dead process still sends has landed before the next one asks', async 
   const report = await crashMatrix(matrixOf(bank, { pay: payTool(bank), slow }, { realTime: true, model }));
   expect(report, String(report)).toMatchObject({ doubled: {}, lost: {}, failures: 0 });
 });
+
+it('an effect that nobody waited for counts in its own schedule, and in no other', async () => {
+  const bank = new Bank();
+  const pay = payTool(bank, {
+    execute: (_input, { idempotencyKey }) => {
+      void sleep(20).then(() => bank.charge(idempotencyKey));
+      return 'sent';
+    },
+  });
+  const report = await crashMatrix(matrixOf(bank, { pay }));
+  expect(report, String(report)).toMatchObject({ doubled: {}, lost: {}, failures: 0 });
+  expect(report.effects).toEqual({ pay: 2 * report.schedules });
+});
