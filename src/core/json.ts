@@ -2,6 +2,7 @@
  * Owns what may be stored: JSON values, checked with their path before anything is written (I14).
  * Must not know records or keys.
  */
+import { RECORD_BYTES } from '../../machines/index.js';
 import { messageOf, TurnError } from './errors.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -10,17 +11,43 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 const DEPTH = 500;
 
 /**
+ * What is left of the characters that a value may have as JSON. A value that has one part at many places is small in
+ * memory and has no end as JSON: the copy of it would take all memory before anybody asked for its size.
+ */
+class Room {
+  private left: number;
+
+  constructor(characters: number) {
+    this.left = characters;
+  }
+
+  /** Whether there is still room behind this value, of what is inside it only brackets and quotes counted. */
+  takes(value: unknown): boolean {
+    this.left -= typeof value === 'string' ? value.length + 2 : typeof value === 'object' ? 2 : 1;
+    return !this.isUsedUp;
+  }
+
+  get isUsedUp(): boolean {
+    return this.left < 0;
+  }
+}
+
+/**
  * Throws unless the value survives a round trip through JSON exactly. Makes no copy: it runs in front of every write.
- * @throws {TurnError} TURN_INVALID_VALUE, with the path of the first part that does not.
+ * @throws {TurnError} TURN_INVALID_VALUE, with the path of the first part that does not; TURN_TOO_LARGE for what no
+ * record can hold.
  */
 export function checkJson(value: unknown, path: string): asserts value is Json {
   // Nearly every value is in order: then nothing of what says where a fault is has to be built.
-  if (!isInOrder(value)) walk(value, path, false);
+  const room = new Room(RECORD_BYTES);
+  if (isInOrder(value, room)) return;
+  if (room.isUsedUp) throw tooLarge(path, RECORD_BYTES);
+  walk(value, path, false);
 }
 
-function isInOrder(value: unknown): boolean {
+function isInOrder(value: unknown, room: Room): boolean {
   try {
-    return isPlainJson(value, 0);
+    return isPlainJson(value, 0, room);
   } catch {
     // A getter or a proxy threw: the walk names the place.
     return false;
@@ -28,7 +55,8 @@ function isInOrder(value: unknown): boolean {
 }
 
 /** Yes only where the walk finds no fault; whatever is unusual is left to it. */
-function isPlainJson(value: unknown, depth: number): boolean {
+function isPlainJson(value: unknown, depth: number, room: Room): boolean {
+  if (!room.takes(value)) return false;
   switch (typeof value) {
     case 'string':
       return value.isWellFormed();
@@ -37,13 +65,13 @@ function isPlainJson(value: unknown, depth: number): boolean {
     case 'boolean':
       return true;
     case 'object':
-      return value === null || (depth < DEPTH && isPlainObject(value, depth));
+      return value === null || (depth < DEPTH && isPlainObject(value, depth, room));
     default:
       return false;
   }
 }
 
-function isPlainObject(value: object, depth: number): boolean {
+function isPlainObject(value: object, depth: number, room: Room): boolean {
   const names = Object.keys(value);
   const isArray = Array.isArray(value);
   if (Object.getPrototypeOf(value) !== (isArray ? Array.prototype : Object.prototype)) return false;
@@ -52,7 +80,7 @@ function isPlainObject(value: object, depth: number): boolean {
   for (const name of names) {
     if (!name.isWellFormed()) return false;
     // A getter runs code of others, and may give something else to whoever asks next.
-    if (!isPlainJson((value as Record<string, unknown>)[name], depth + 1)) return false;
+    if (!isPlainJson((value as Record<string, unknown>)[name], depth + 1, room)) return false;
   }
   return true;
 }
@@ -64,7 +92,7 @@ const isDense = (items: readonly unknown[], names: readonly string[]): boolean =
 /**
  * The JSON value of what models and tools give, always a copy: lone surrogates are replaced, absent properties and
  * names on arrays dropped, -0 is 0. What has no JSON value at all is refused.
- * @throws {TurnError} TURN_INVALID_VALUE, with the path.
+ * @throws {TurnError} TURN_INVALID_VALUE, with the path; TURN_TOO_LARGE for more than a result may have.
  */
 export function toJson(value: unknown, path: string): Json {
   return walk(value, path, true);
@@ -81,60 +109,81 @@ class Fault {
   }
 }
 
+const TOO_LARGE = new Fault('too large');
+
+const tooLarge = (path: string, characters: number): TurnError =>
+  new TurnError(
+    'TURN_TOO_LARGE',
+    `${path} has more than ${characters} characters as JSON. Store large content outside and refer to it.`,
+  );
+
 /** Getters and proxies run code of others: what they throw is a fault of the value. */
 const faultOf = (thrown: unknown): Fault =>
   thrown instanceof Fault ? thrown : new Fault(`unreadable (${messageOf(thrown)})`);
 
 function walk(value: unknown, path: string, repairs: boolean): Json {
+  // A copy is of what a model or a tool gave, which may have a quarter of a record.
+  const characters = repairs ? RECORD_BYTES / 4 : RECORD_BYTES;
   try {
-    return visit(value, repairs, []);
+    return visit(value, { repairs, parents: [], room: new Room(characters) });
   } catch (thrown) {
+    if (thrown === TOO_LARGE) throw tooLarge(path, characters);
     const fault = faultOf(thrown);
     const message = `${path}${fault.path} is ${fault.what}; only JSON values can be stored.`;
     throw new TurnError('TURN_INVALID_VALUE', message.toWellFormed());
   }
 }
 
-function visit(value: unknown, repairs: boolean, parents: object[]): Json {
+interface Walk {
+  readonly repairs: boolean;
+  readonly parents: object[];
+  readonly room: Room;
+}
+
+function visit(value: unknown, on: Walk): Json {
+  if (!on.room.takes(value)) throw TOO_LARGE;
   switch (typeof value) {
     case 'boolean':
       return value;
     case 'string':
       if (value.isWellFormed()) return value;
-      if (repairs) return value.toWellFormed();
+      if (on.repairs) return value.toWellFormed();
       throw new Fault('text with a lone surrogate');
     case 'number':
       if (!Number.isFinite(value)) throw new Fault(String(value));
       if (!Object.is(value, -0)) return value;
-      if (repairs) return 0;
+      if (on.repairs) return 0;
       throw new Fault('-0');
     case 'object':
-      return value === null ? value : visitObject(value, repairs, parents);
+      return value === null ? value : visitObject(value, on);
     default:
       throw new Fault(typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`);
   }
 }
 
-function visitObject(value: object, repairs: boolean, parents: object[]): Json {
+function visitObject(value: object, on: Walk): Json {
+  const { parents } = on;
   if (parents.length >= DEPTH) throw new Fault(`nested more than ${DEPTH} levels deep`);
   if (parents.includes(value)) throw new Fault('part of a cycle');
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') throw new Fault('an object with toJSON()');
   if (Object.getOwnPropertySymbols(value).length > 0) throw new Fault('an object with symbol keys');
   parents.push(value);
-  const result = Array.isArray(value) ? visitArray(value, repairs, parents) : visitRecord(value, repairs, parents);
+  const result = Array.isArray(value) ? visitArray(value, on) : visitRecord(value, on);
   parents.pop();
   return result;
 }
 
-function visitArray(value: readonly unknown[], repairs: boolean, parents: object[]): Json {
+function visitArray(value: readonly unknown[], on: Walk): Json {
+  const { repairs } = on;
   if (!repairs && !isPlain(value, 2)) throw new Fault(`${kindOf(value)}, not a plain array`);
   const copy: Json[] | undefined = repairs ? [] : undefined;
   // By index, because a hole has to be seen: it reads as undefined and is refused like it.
   for (let index = 0; index < value.length; index += 1) {
     try {
-      const item = visit(value[index], repairs, parents);
+      const item = visit(value[index], on);
       copy?.push(item);
     } catch (thrown) {
+      if (thrown === TOO_LARGE) throw thrown;
       const fault = faultOf(thrown);
       throw new Fault(fault.what, `[${index}]${fault.path}`);
     }
@@ -143,7 +192,8 @@ function visitArray(value: readonly unknown[], repairs: boolean, parents: object
   return copy ?? (value as readonly Json[]);
 }
 
-function visitRecord(value: object, repairs: boolean, parents: object[]): Json {
+function visitRecord(value: object, on: Walk): Json {
+  const { repairs } = on;
   if (!isPlain(value, 1)) throw new Fault(`${kindOf(value)}, not a plain object`);
   const entries: [string, Json][] | undefined = repairs ? [] : undefined;
   for (const key of Object.keys(value)) {
@@ -151,9 +201,10 @@ function visitRecord(value: object, repairs: boolean, parents: object[]): Json {
       const item = (value as Record<string, unknown>)[key];
       if (item === undefined && repairs) continue;
       const name = nameOf(key, value, repairs);
-      const json = visit(item, repairs, parents);
+      const json = visit(item, on);
       entries?.push([name, json]);
     } catch (thrown) {
+      if (thrown === TOO_LARGE) throw thrown;
       const fault = faultOf(thrown);
       throw new Fault(fault.what, `.${key}${fault.path}`);
     }

@@ -4,7 +4,7 @@
  */
 
 import { RECORD_BYTES } from '../../machines/index.js';
-import { DefinitiveFailure, messageOf, OutcomeUnknown } from '../core/errors.js';
+import { DefinitiveFailure, messageOf, OutcomeUnknown, TurnError } from '../core/errors.js';
 import { cutText, type Json, toJson } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
@@ -163,14 +163,14 @@ export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, inp
       tool.modelOutput === undefined
         ? asOutput(json)
         : (toJson(tool.modelOutput(json, input), 'output') as unknown as ToolOutput);
-    if (JSON.stringify(stored).length > RECORD_BYTES / 4) {
-      return errorText('The call succeeded. Its result is too large to be stored.');
-    }
-    return stored;
+    return JSON.stringify(stored).length > RECORD_BYTES / 4 ? tooLarge() : stored;
   } catch (thrown) {
+    if (thrown instanceof TurnError && thrown.code === 'TURN_TOO_LARGE') return tooLarge();
     return errorText(`The call succeeded. Its result cannot be stored: ${messageOf(thrown)}`);
   }
 }
+
+const tooLarge = (): ToolOutput => errorText('The call succeeded. Its result is too large to be stored.');
 
 function asOutput(json: Json): ToolOutput {
   if (typeof json === 'string') return { type: 'text', value: json };
@@ -195,9 +195,14 @@ function failure(call: CallRecord, thrown: unknown, aborted: boolean): CallOutco
 
 const MAY_HAVE_HAPPENED = 'The call failed, but it may have taken effect: check before you repeat it.';
 
-/** By name as well: two copies of this package may be loaded, one by the tool. */
-const isNamed = (thrown: unknown, kind: { readonly name: string }): boolean =>
-  thrown instanceof Error && thrown.name === kind.name;
+/** By name: two copies of this package may be loaded, one by the tool. What cannot even be asked is neither. */
+function isNamed(thrown: unknown, kind: { readonly name: string }): boolean {
+  try {
+    return thrown instanceof Error && thrown.name === kind.name;
+  } catch {
+    return false;
+  }
+}
 
 function timedOut(call: CallRecord, timeoutMs: number): CallOutcome {
   if (call.effect === 'external') return { kind: 'inDoubt', cause: 'timeout' };

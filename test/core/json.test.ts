@@ -239,6 +239,31 @@ describe('checkJson', () => {
   });
 });
 
+/** A few arrays in memory, 2^levels texts as JSON: `[[x, x], [x, x]]` and so on. */
+const shared = (levels: number, text = 'x'.repeat(1_000_000)): unknown => {
+  let value: unknown = text;
+  for (let level = 0; level < levels; level += 1) value = [value, value];
+  return value;
+};
+
+describe('a value that is small in memory and has no end as JSON', () => {
+  const tooLarge = expect.objectContaining({ code: 'TURN_TOO_LARGE', message: expect.stringContaining('$ has more') });
+
+  it('is refused while it is counted, before a copy of it takes all memory', () => {
+    expect(() => toJson(shared(40), '$')).toThrow(tooLarge);
+    expect(() => toJson({ deep: [shared(40)] }, '$')).toThrow(tooLarge);
+  });
+
+  it('is refused as well where nothing is copied', () => {
+    expect(() => checkJson(shared(40), '$')).toThrow(tooLarge);
+  });
+
+  it('may be in two places as long as it fits', () => {
+    expect(toJson(shared(3), '$')).toEqual(shared(3));
+    expect(() => checkJson(shared(15, 'x'), '$')).not.toThrow();
+  });
+});
+
 describe('toJson', () => {
   it('replaces lone surrogates in values and keys (case C23)', () => {
     expect(toJson({ 'k\ud800': ['a\udc00b', '\ud83d\ude00'] }, '$')).toStrictEqual({ 'k\ufffd': ['a\ufffdb', '😀'] });

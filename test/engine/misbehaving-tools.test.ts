@@ -11,6 +11,17 @@ const outputs = async (world: World) =>
 
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
+const endless = (): unknown => {
+  let value: unknown = 'x'.repeat(1_000_000);
+  for (let level = 0; level < 40; level += 1) value = [value, value];
+  return value;
+};
+/** Every question to it throws, `instanceof` included. */
+const revoked = (): object => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+};
 const returned: readonly (readonly [string, () => unknown, unknown])[] = [
   ['nothing', () => undefined, { type: 'json', value: null }],
   ['false', () => false, { type: 'json', value: false }],
@@ -34,6 +45,16 @@ const returned: readonly (readonly [string, () => unknown, unknown])[] = [
       }),
     { type: 'error-text', value: expect.any(String) },
   ],
+  [
+    'an error that cannot even be asked what it is',
+    () => Promise.reject(revoked()),
+    { type: 'error-text', value: expect.any(String) },
+  ],
+  [
+    'a value that has no end as JSON',
+    endless,
+    { type: 'error-text', value: 'The call succeeded. Its result is too large to be stored.' },
+  ],
 ];
 
 it('whatever a tool returns or throws is a result that can be stored (case C25)', async () => {
@@ -54,9 +75,8 @@ it('a modelOutput that throws does not undo the success of its call', async () =
     },
   });
   await within((await world.boot({ tools: { send } }).startTurn(hello)).outcome);
-  expect(await world.calls()).toMatchObject([
-    { state: 'succeeded', output: { value: expect.stringContaining('no template') } },
-  ]);
+  expect(await world.calls()).toMatchObject([{ state: 'succeeded' }]);
+  expect(await outputs(world)).toEqual([{ type: 'error-text', value: expect.stringContaining('no template') }]);
 });
 
 const preparing: readonly (readonly [string, Partial<Tool>])[] = [
