@@ -14,7 +14,7 @@ import { messageOf, TurnError } from '../core/errors.js';
 import type { BackupProgress } from '../core/ports.js';
 import { KINDS } from './keys.js';
 import { openDatabase } from './opening.js';
-import { BATCH_BYTES, BATCH_OPS, type Op, put, type Snapshot, Tables } from './tables.js';
+import { BATCH_BYTES, BATCH_OPS, countOf, type Op, put, type Snapshot, Tables } from './tables.js';
 
 /**
  * @throws {TypeError} there is something in the folder.
@@ -65,15 +65,17 @@ function copyInto(
 ): Promise<Copied> {
   return inCopy(folder, true, async (copy) => {
     let ops: Op[] = [];
-    let bytes = 0;
+    let [count, bytes] = [0, 0];
     const flush = async (): Promise<void> => {
       if (ops.length > 0) await copy.write(ops);
       ops = [];
-      bytes = 0;
+      [count, bytes] = [0, 0];
     };
     const copied = await readThrough(tables, tell, snapshot, async (op, size) => {
-      if (ops.length >= BATCH_OPS || (bytes > 0 && bytes + size > BATCH_BYTES)) await flush();
+      const writes = countOf([op]);
+      if (count + writes > BATCH_OPS || (bytes > 0 && bytes + size > BATCH_BYTES)) await flush();
       ops.push(op);
+      count += writes;
       bytes += size;
     });
     await flush();

@@ -8,12 +8,13 @@
  */
 import { TurnError } from '../core/errors.js';
 import type { EncodedCommit } from './commit.js';
-import { clearEpoch, garbageOp, SWEEP_KEYS, setAsideMessages } from './epochs.js';
-import { garbageKey, headKey, messagesOfEpoch } from './keys.js';
+import { clearEpoch, clearRange, garbageOp, SWEEP_KEYS, setAsideMessages } from './epochs.js';
+import { archiveFrom, garbageKey, headKey, messagesOfEpoch } from './keys.js';
 import type { Leases } from './leases.js';
+import { hasParts, partsBefore } from './part-deletion.js';
 import { finishedRemoval, isBeingRemoved } from './removal.js';
 import { type Known, knownOf, readHead, type Sessions } from './sessions.js';
-import { BATCH_BYTES, BATCH_OPS, bytesOf, del, type Op, type Tables } from './tables.js';
+import { BATCH_BYTES, BATCH_OPS, bytesOf, countOf, del, type Op, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
 export interface CommitContext {
@@ -26,7 +27,7 @@ export interface CommitContext {
 /** The two garbage records that a switch of epochs changes. */
 const SWITCH_OPS = 2;
 
-const NEW: Known = { revision: 0, epoch: 0, count: 0, archived: 0 };
+const NEW: Known = { revision: 0, epoch: 0, count: 0, archived: 0, inParts: false };
 
 export class CommitJob implements Job {
   readonly lane: string;
@@ -54,9 +55,9 @@ export class CommitJob implements Job {
     const known = this.#context.sessions.get(this.lane);
     const plain = this.#commit.rewrite === null;
     // The hot path: nothing to read, nothing to wait for.
-    if (plain && known !== undefined && known.revision !== this.#commit.after.revision) {
+    if (plain && known?.inParts === false && known.revision !== this.#commit.after.revision) {
       this.#check(known);
-      return this.#last([]);
+      return this.#last(known, []);
     }
     return this.#slow(tables);
   }
@@ -76,7 +77,7 @@ export class CommitJob implements Job {
       const known = this.#context.sessions.get(this.lane) ?? (await this.#read(tables));
       // Reported as failed before, and durable all the same: the same commit again is done.
       if (known.revision === this.#commit.after.revision && (await this.landed(tables))) {
-        this.#context.sessions.set(this.lane, this.#commit.after);
+        this.#context.sessions.set(this.lane, this.#after(known));
         return null;
       }
       this.#check(known);
@@ -85,18 +86,21 @@ export class CommitJob implements Job {
     }
     const step = await this.#before.next();
     if (step.done !== true) return { ops: step.value, last: false };
+    const old = this.#old as Known;
+    const parts = old.inParts ? await partsBefore(tables, this.#commit.ops) : [];
     this.#checkLease();
-    return this.#last(this.#switch(this.#old as Known));
+    return this.#last(old, [...parts, ...this.#switch(old)]);
   }
 
   async #read(tables: Tables): Promise<Known> {
     const head = await readHead(tables, this.lane);
-    return head === undefined ? NEW : knownOf(head);
+    const inParts = await hasParts(tables, this.lane);
+    return head === undefined ? { ...NEW, inParts } : knownOf(head, inParts);
   }
 
   /** What has to be durable before the last batch: usually nothing. */
   async *#steps(tables: Tables): AsyncGenerator<readonly Op[]> {
-    const { rewrite, after, base } = this.#commit;
+    const { rewrite, after, base, archivedBefore } = this.#commit;
     if (base === 0) {
       // What a removal that failed has left goes; the messages of a session that was quarantined stay, aside. A new
       // session under the id must not mix with either.
@@ -108,13 +112,14 @@ export class CommitJob implements Job {
     if ((await tables.keys('message', messagesOfEpoch(this.lane, after.epoch), 1)).length > 0) {
       yield* clearEpoch(tables, this.lane, after.epoch);
     }
+    yield* clearRange(tables, 'archive', archiveFrom(this.lane, archivedBefore));
     if (this.#fitsOneBatch(rewrite)) return;
     yield* staged(this.lane, after, rewrite);
   }
 
   #fitsOneBatch(rewrite: readonly Op[]): boolean {
     const { ops, bytes } = this.#commit;
-    return rewrite.length + ops.length + SWITCH_OPS <= BATCH_OPS && bytesOf(rewrite) + bytes <= BATCH_BYTES;
+    return countOf(rewrite) + ops.length + SWITCH_OPS <= BATCH_OPS && bytesOf(rewrite) + bytes <= BATCH_BYTES;
   }
 
   /** What the last batch of a rewrite holds besides the commit. */
@@ -127,18 +132,22 @@ export class CommitJob implements Job {
     return ops;
   }
 
-  #last(more: readonly Op[]): Step {
-    const { ops, after, rewrite } = this.#commit;
+  #last(old: Known, more: readonly Op[]): Step {
+    const { ops, rewrite } = this.#commit;
     return {
       ops: more.length === 0 ? ops : [...more, ...ops],
       last: true,
       durable: () => {
-        this.#context.sessions.set(this.lane, after);
-        if (rewrite !== null && this.#old !== null && this.#old.count > 0) {
-          this.#context.sweep(this.lane, this.#old.epoch);
-        }
+        this.#context.sessions.set(this.lane, this.#after(old));
+        if (rewrite !== null && old.count > 0) this.#context.sweep(this.lane, old.epoch);
       },
     };
+  }
+
+  /** What had parts before may have them still: which, only the database knows. */
+  #after(old: Known): Known {
+    const { after } = this.#commit;
+    return old.inParts ? { ...after, inParts: true } : after;
   }
 
   #check(known: Known): void {
@@ -175,15 +184,16 @@ export class CommitJob implements Job {
 async function* staged(sessionId: string, after: Known, messages: readonly Op[]): AsyncGenerator<readonly Op[]> {
   let chunk: Op[] = [garbageOp(sessionId, after.epoch, after.revision)];
   let bytes = 0;
+  let count = chunk.length;
   for (const op of messages) {
-    const size = bytesOf([op]);
-    if (chunk.length >= BATCH_OPS || (bytes > 0 && bytes + size > BATCH_BYTES)) {
+    const [size, writes] = [bytesOf([op]), countOf([op])];
+    if (count + writes > BATCH_OPS || (bytes > 0 && bytes + size > BATCH_BYTES)) {
       yield chunk;
-      chunk = [];
-      bytes = 0;
+      [chunk, bytes, count] = [[], 0, 0];
     }
     chunk.push(op);
     bytes += size;
+    count += writes;
   }
   yield chunk;
 }

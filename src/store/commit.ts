@@ -11,6 +11,7 @@ import {
   callKey,
   headKey,
   inboxKey,
+  type Kind,
   messageKeys,
   outcomeKey,
   reviewKey,
@@ -19,7 +20,7 @@ import {
 } from './keys.js';
 import { checksumOf, encodeRecord } from './records.js';
 import { encodeHead, type Known, knownOf, markerOp } from './sessions.js';
-import { bytesOf, del, type Op, put } from './tables.js';
+import { bytesOf, del, isCut, type Op, put } from './tables.js';
 
 export interface EncodedCommit {
   readonly sessionId: string;
@@ -56,7 +57,7 @@ export function encodeCommit(commit: Commit): EncodedCommit {
     sessionId: head.sessionId,
     base: commit.base,
     lease: commit.lease,
-    after: knownOf(head),
+    after: knownOf(head, [...ops, ...(rewrite ?? [])].some(isCut)),
     from: fromOf(commit),
     archivedBefore: head.archived - (commit.archive?.length ?? 0),
     head: headRecord,
@@ -123,7 +124,7 @@ function encodeArchive({ head, archive = [] }: Commit): Op[] {
 function encodeRecords(commit: Commit): Op[] {
   const { sessionId, agent, revision } = commit.head;
   const ops: Op[] = [];
-  const store = (kind: Op['kind'], key: string, value: unknown, path: string) =>
+  const store = (kind: Kind, key: string, value: unknown, path: string) =>
     ops.push(put(kind, key, encodeRecord(kind, key, revision, value, path)));
 
   if (commit.checkpoint === null) ops.push(del('turn', turnKey(sessionId)));

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { reserveFolder } from './folder.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
-import { KINDS, type Kind } from './keys.js';
+import { SUBLEVELS, type SublevelName } from './keys.js';
+import { migrate } from './migration.js';
 import { Tables } from './tables.js';
 import { soundFolder } from './view.js';
 
@@ -22,7 +23,7 @@ export interface Compacted {
  * @param tell Called before each kind.
  * @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FORMAT, TURN_STORE_FAILED
  */
-export async function compactFolder(path: string, tell: (kind: Kind) => void): Promise<Compacted> {
+export async function compactFolder(path: string, tell: (kind: SublevelName) => void): Promise<Compacted> {
   // A repair is another thing, and has to be asked for; and over a damaged table LevelDB can abort the process.
   const folder = await soundFolder(path, 'everything');
   const before = await bytesIn(folder);
@@ -32,9 +33,10 @@ export async function compactFolder(path: string, tell: (kind: Kind) => void): P
     try {
       const tables = new Tables(level);
       await tables.open();
-      await checkFormat(tables);
+      const position = await checkFormat(tables);
+      if (position !== null) await migrate(tables, position, () => {});
       await sweepGarbage(tables);
-      for (const kind of KINDS) {
+      for (const kind of SUBLEVELS) {
         tell(kind);
         // Everything of a sublevel begins with its name between separators.
         await (level as unknown as Compacting).compactRange(`!${kind}!`, `!${kind}"`);

@@ -10,9 +10,12 @@ import {
   messagesOfSession,
   quarantineKey,
   type Range,
+  type SublevelName,
 } from './keys.js';
+import { firstDeletions, partsOfRecord } from './part-deletion.js';
+import { isLarge } from './parts.js';
 import { nextQuarantine } from './quarantine.js';
-import { encodeRecord } from './records.js';
+import { encodeRecord, isReference } from './records.js';
 import { readHead, type Sessions } from './sessions.js';
 import { BATCH_BYTES, del, type Op, put, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
@@ -31,15 +34,15 @@ export function clearEpoch(tables: Tables, sessionId: string, epoch: number): As
 }
 
 /** Deletes everything of a range, a chunk at a time, so that commits get their turn in between. */
-export async function* clearRange(tables: Tables, kind: Kind, whole: Range): AsyncGenerator<readonly Op[]> {
+export async function* clearRange(tables: Tables, name: SublevelName, whole: Range): AsyncGenerator<readonly Op[]> {
   let range = whole;
   for (;;) {
-    const keys = await tables.keys(kind, range, SWEEP_KEYS);
-    const last = keys.at(-1);
+    const found = await firstDeletions(tables, name, range, SWEEP_KEYS);
+    const last = found.at(-1);
     if (last === undefined) return;
-    yield keys.map((key) => del(kind, key));
+    yield found.flatMap(({ ops }) => ops);
     // Keys are well formed, so the next one is this one with anything behind it.
-    range = { gte: `${last}\u0000`, lt: range.lt };
+    range = { gte: `${last.key}\u0000`, lt: range.lt };
   }
 }
 
@@ -61,7 +64,9 @@ async function* moved(tables: Tables, sessionId: string, nth: number, kind: Kind
   let ops: Op[] = [];
   let bytes = 0;
   for await (const [key, value] of tables.scan(kind, range)) {
-    ops.push(put('quarantine', quarantineKey(sessionId, nth, kind, key), value), del(kind, key));
+    if (isLarge(value) || isReference(value)) ops.push(...(await partsOfRecord(tables, kind, key)));
+    ops.push(del(kind, key));
+    ops.push(put('quarantine', quarantineKey(sessionId, nth, kind, key), value));
     bytes += value.length;
     if (ops.length < SWEEP_KEYS && bytes < BATCH_BYTES) continue;
     yield ops;

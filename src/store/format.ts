@@ -1,50 +1,74 @@
 /**
- * Owns the format number of the database: whether this release may work on it.
+ * Owns the format number of the database: whether this release may work on it, and what is left to migrate.
  * Must not know the formats of single records; those carry a version of their own.
  */
 import { TurnError } from '../core/errors.js';
 
-import { FORMAT_KEY, KINDS } from './keys.js';
+import { FORMAT_KEY, KINDS, type Kind, SUBLEVELS } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
-import { isCorruption, put, type Tables } from './tables.js';
+import { isCorruption, type Op, put, type Tables } from './tables.js';
 
-/** Grows with a change of keys or records that an older release would misread. */
-export const FORMAT = 1;
+/**
+ * Grows with a change of keys or records that an older release would misread.
+ *   1  every record in one piece
+ *   2  large ones in parts
+ */
+export const FORMAT = 2;
+
+/** Where a migration goes on: everything before this key of this kind has the newest format. */
+export interface Position {
+  readonly kind: Kind;
+  readonly key: string;
+}
+
+const START: Position = { kind: KINDS[0], key: '' };
 
 /**
  * Writes the number into a new database.
+ * @returns Where a migration has to begin or to go on; null for the newest format. Records of both are read.
  * @throws {TurnError} TURN_STORE_FORMAT for a newer format, and for a database that somebody else filled.
  */
-export async function checkFormat(tables: Tables): Promise<void> {
+export async function checkFormat(tables: Tables): Promise<Position | null> {
   const bytes = await tables.get('meta', FORMAT_KEY).catch((error: unknown) => {
     if (isCorruption(error)) return Buffer.alloc(0);
     throw error;
   });
   if (bytes === undefined) {
     const [first] = await tables.level.keys({ limit: 1 }).all();
-    // A database of ours without the record has lost it; a start-up must not fail for that (I12).
-    if (first !== undefined && !isOurs(String(first))) {
-      throw new TurnError(
-        'TURN_STORE_FORMAT',
-        'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
-      );
+    if (first === undefined) {
+      await tables.write([formatOp(null)]);
+      return null;
     }
-    return writeFormat(tables);
+    // A database of ours without the record has lost it; a start-up must not fail for that (I12).
+    if (isOurs(String(first))) return START;
+    throw new TurnError(
+      'TURN_STORE_FORMAT',
+      'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
+    );
   }
   const record = decodeRecord('meta', FORMAT_KEY, bytes);
-  // Damaged: there is one format so far, so this is what it said. A start-up must not fail for it (I12).
-  if (!record.ok) return writeFormat(tables);
-  const { format } = record.value as { readonly format: number };
+  // Damaged: what it said is not known, and a migration changes nothing that is new. A start-up must not fail (I12).
+  if (!record.ok) return START;
+  const { format, migrated } = record.value as unknown as FormatRecord;
   if (format > FORMAT) {
     throw new TurnError(
       'TURN_STORE_FORMAT',
       `The database has format ${format}, this release of durable-turn reads up to ${FORMAT}; use a newer release.`,
     );
   }
+  return format < FORMAT ? START : (migrated ?? null);
 }
 
-const isOurs = (key: string): boolean => KINDS.some((kind) => key.startsWith(`!${kind}!`));
-
-function writeFormat(tables: Tables): Promise<void> {
-  return tables.write([put('meta', FORMAT_KEY, encodeRecord('meta', FORMAT_KEY, 0, { format: FORMAT }, 'format'))]);
+interface FormatRecord {
+  readonly format: number;
+  /** While a migration runs. The number is the newest from its first batch on: an older release must not misread it. */
+  readonly migrated?: Position;
 }
+
+/** @param migrated How far a migration is; null once it is complete. */
+export function formatOp(migrated: Position | null): Op {
+  const record: FormatRecord = migrated === null ? { format: FORMAT } : { format: FORMAT, migrated };
+  return put('meta', FORMAT_KEY, encodeRecord('meta', FORMAT_KEY, 0, record, 'format'));
+}
+
+const isOurs = (key: string): boolean => SUBLEVELS.some((name) => key.startsWith(`!${name}!`));

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { encodeId } from '../core/ids.js';
 
-/** One sublevel each. Nothing is ever written to the root: keys of a parent can show up inside a child. */
+/** The kinds of records. One sublevel each. Nothing is ever written to the root: keys of a parent can show up inside a child. */
 export const KINDS = [
   'head',
   'message',
@@ -26,6 +26,11 @@ export const KINDS = [
 ] as const;
 
 export type Kind = (typeof KINDS)[number];
+
+/** Where the parts of large records are: nobody but `Tables` puts or reads them. */
+export const PART = 'part';
+export const SUBLEVELS = [...KINDS, PART] as const;
+export type SublevelName = (typeof SUBLEVELS)[number];
 
 /** Both ends belong to the range or both do not; whichever the iterator of abstract-level takes. */
 export interface Range {
@@ -102,6 +107,12 @@ export const archiveUpTo = (sessionId: string, count: number): Range => ({
   lt: archiveKey(sessionId, count),
 });
 
+/** What lies behind them: staged by a commit that never came, or nothing. */
+export const archiveFrom = (sessionId: string, count: number): Range => ({
+  gte: archiveKey(sessionId, count),
+  lt: archiveOfSession(sessionId).lt,
+});
+
 /** Ids that are `id`, a dot and more. The dot is `%2E` once encoded, and a dot within an encoded id is `%252E` then. */
 const dotted = (id: string): Range => {
   const prefix = part(id);
@@ -162,6 +173,29 @@ export const quarantineKey = (sessionId: string, nth: number, kind?: Kind, key?:
 };
 export const quarantineOfSession = (sessionId: string): Range => under(part(sessionId));
 export const nthOfQuarantine = (key: string): number => Number(key.split(SEPARATOR)[1]);
+
+/** The session comes first: whether it has large records, and where they all are, is one look. */
+function partPrefix(kind: Kind, key: string): string {
+  const sessionId = sessionOfKey(kind, key);
+  return `${sessionId === undefined ? '' : part(sessionId)}${SEPARATOR}${kind}${SEPARATOR}`;
+}
+const PART_WIDTH = 4;
+/** Of the parts of one record. */
+export function partKey(kind: Kind, key: string): (nth: number) => string {
+  const prefix = `${partPrefix(kind, key)}${key}${SEPARATOR}`;
+  return (nth) => prefix + String(nth).padStart(PART_WIDTH, '0');
+}
+/** The parts of all records from the first key to the last, of one kind and session. */
+export function partsBetween(kind: Kind, first: string, last: string): Range {
+  const prefix = partPrefix(kind, first);
+  return { gte: `${prefix}${first}${SEPARATOR}`, lt: `${prefix}${last}${AFTER_SEPARATOR}` };
+}
+export const partsOfSession = (sessionId: string): Range => under(part(sessionId));
+/** The key of the record that a part belongs to. */
+export function recordOfPart(key: string): string {
+  const kindAt = key.indexOf(SEPARATOR) + 1;
+  return key.slice(key.indexOf(SEPARATOR, kindAt) + 1, key.lastIndexOf(SEPARATOR));
+}
 
 /** Whose record it is; undefined for a key that no session made. */
 export function sessionOfKey(kind: Kind, key: string): string | undefined {

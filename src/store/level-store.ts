@@ -4,15 +4,18 @@
  */
 
 import { MemoryLevel } from 'memory-level';
+import { messageOf } from '../core/errors.js';
 import { checkFields } from '../core/fields.js';
 import type { TurnStore } from '../core/ports.js';
 import type { Backing } from './database.js';
 import { reserveFolder, resolveFolder } from './folder.js';
+import type { MigrationProgress } from './migration.js';
 import { openShared } from './shared-store.js';
 import { LevelTurnStore } from './store.js';
 import type { Level } from './tables.js';
 
 export type { TurnStore } from '../core/ports.js';
+export type { MigrationProgress } from './migration.js';
 
 export interface LevelStoreOptions {
   /** The folder of the database; made where it is missing. One store of one process at a time. */
@@ -22,6 +25,11 @@ export interface LevelStoreOptions {
    * database, and the last to close it closes it. Default false: a second opening is a mistake (TURN_STORE_LOCKED).
    */
   readonly shared?: boolean;
+  /**
+   * Called while a database of an older format is migrated, which takes its first opening by a newer release about as
+   * long as reading all of it: how many records and bytes were looked at so far. Killed, it goes on at the next opening.
+   */
+  readonly onMigration?: (progress: MigrationProgress) => void;
 }
 
 /**
@@ -33,16 +41,29 @@ export async function openLevelStore(options: LevelStoreOptions): Promise<TurnSt
   if (typeof options?.path !== 'string' || options.path === '') {
     throw new TypeError('openLevelStore needs { path }: the folder of the database.');
   }
-  checkFields(options, { path: true, shared: true });
+  checkFields(options, { path: true, shared: true, onMigration: true });
   if (options.shared !== undefined && typeof options.shared !== 'boolean') {
     throw new TypeError('shared must be true or false.');
   }
+  if (options.onMigration !== undefined && typeof options.onMigration !== 'function') {
+    throw new TypeError('onMigration must be a function.');
+  }
   const folder = await resolveFolder(options.path);
-  return options.shared === true ? openShared(folder, () => openFolder(folder)) : openFolder(folder);
+  const open = () => openFolder(folder, (progress) => tellMigration(options, progress));
+  return options.shared === true ? openShared(folder, open) : open();
 }
 
-async function openFolder(folder: string): Promise<TurnStore> {
-  const store = new LevelTurnStore('level', reserveFolder(folder));
+/** As with any listener, what it throws ends nothing. */
+function tellMigration({ onMigration }: LevelStoreOptions, progress: MigrationProgress): void {
+  try {
+    onMigration?.(progress);
+  } catch (thrown) {
+    process.emitWarning(`onMigration threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
+  }
+}
+
+async function openFolder(folder: string, tell: (progress: MigrationProgress) => void): Promise<TurnStore> {
+  const store = new LevelTurnStore('level', reserveFolder(folder), tell);
   try {
     await store.open();
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Head, Marker } from '../core/records.js';
 
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
+import { partsOfRecord } from './part-deletion.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { bytesOf, readable } from './salvage.js';
 import { decodeHead, markerOf, markerOp, type Sessions } from './sessions.js';
@@ -82,6 +83,8 @@ export async function quarantineOps(tables: Tables, sessionId: string, reason: s
   }
   // Deleted even where LevelDB cannot read them.
   const ops: Op[] = [del('head', head), del('turn', turn), del('marker', keys.markerKey(sessionId))];
+  const gone = [['head', head] as const, ['turn', turn] as const, ...found];
+  for (const [kind, key] of gone) ops.push(...(await partsOfRecord(tables, kind, key)));
   if (found.length > 0) ops.push(...moveOps(sessionId, await nextQuarantine(tables, sessionId), reason, found));
   return ops;
 }

@@ -8,22 +8,24 @@
  *   0      version of this layout
  *   1..6   revision, big endian
  *   7..10  CRC-32 of "kind!key", bytes 0..6 and the payload
- *   11..   payload: JSON, UTF-8
+ *   11..   payload: JSON, UTF-8; in a part and in what names parts: bytes (see parts.ts)
  */
 import { crc32 } from 'node:zlib';
 import { RECORD_BYTES } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import { checkJson, type Json } from '../core/json.js';
-import type { Kind } from './keys.js';
+import type { Kind, SublevelName } from './keys.js';
 
-const VERSION = 1;
+export const VERSION = 1;
+/** The version of a record that names parts instead of holding the value. */
+export const REFERENCE = 2;
 const REVISION_AT = 1;
 const REVISION_BYTES = 6;
 const CHECKSUM_AT = REVISION_AT + REVISION_BYTES;
-const PAYLOAD_AT = CHECKSUM_AT + 4;
+export const PAYLOAD_AT = CHECKSUM_AT + 4;
 
 /** `version` also means: written by a newer release. */
-export type Damage = 'too short' | 'an unknown version' | 'a wrong checksum' | 'no JSON';
+export type Damage = 'too short' | 'an unknown version' | 'a wrong checksum' | 'no JSON' | 'a missing or damaged part';
 
 export type Decoded =
   | { readonly ok: true; readonly revision: number; readonly value: Json }
@@ -49,6 +51,8 @@ export function encodeRecord(kind: Kind, key: string, revision: number, value: u
 /** Never throws, whatever the bytes are, and never makes anything but plain JSON values. */
 export function decodeRecord(kind: Kind, key: string, record: Buffer): Decoded {
   if (record.length <= PAYLOAD_AT) return { ok: false, damage: 'too short' };
+  // The database gives back the whole value where it has it.
+  if (isReference(record)) return { ok: false, damage: 'a missing or damaged part' };
   if (record[0] !== VERSION) return { ok: false, damage: 'an unknown version' };
   if (record.readUInt32BE(CHECKSUM_AT) !== checksum(kind, key, record))
     return { ok: false, damage: 'a wrong checksum' };
@@ -60,13 +64,31 @@ export function decodeRecord(kind: Kind, key: string, record: Buffer): Decoded {
   }
 }
 
+export const isReference = (record: Buffer): boolean => record[0] === REFERENCE;
+
+/** A record whose payload is bytes. */
+export function seal(place: SublevelName, key: string, version: number, revision: number, payload: Buffer): Buffer {
+  const record = Buffer.allocUnsafe(PAYLOAD_AT + payload.length);
+  record[0] = version;
+  record.writeUIntBE(revision, REVISION_AT, REVISION_BYTES);
+  payload.copy(record, PAYLOAD_AT);
+  record.writeUInt32BE(checksum(place, key, record), CHECKSUM_AT);
+  return record;
+}
+
+/** Its payload; null where it is damaged. */
+export function payloadOf(place: SublevelName, key: string, record: Buffer): Buffer | null {
+  if (record.length <= PAYLOAD_AT || record.readUInt32BE(CHECKSUM_AT) !== checksum(place, key, record)) return null;
+  return record.subarray(PAYLOAD_AT);
+}
+
 /** The revision that wrote a record that was decoded. */
 export const revisionOf = (record: Buffer): number => record.readUIntBE(REVISION_AT, REVISION_BYTES);
 
 /** The checksum inside a record that was just encoded: stands for key and content. */
 export const checksumOf = (record: Buffer): number => record.readUInt32BE(CHECKSUM_AT);
 
-function checksum(kind: Kind, key: string, record: Buffer): number {
+function checksum(kind: SublevelName, key: string, record: Buffer): number {
   const place = crc32(`${kind}!${key}`);
   return crc32(record.subarray(PAYLOAD_AT), crc32(record.subarray(0, CHECKSUM_AT), place));
 }

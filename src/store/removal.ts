@@ -13,7 +13,7 @@ import type { Sessions } from './sessions.js';
 import { del, isCorruption, type Op, put, type Snapshot, type Tables } from './tables.js';
 import type { Job, Step } from './write-queue.js';
 
-type Place = readonly [kind: Kind, range: Range];
+type Place = readonly [name: keys.SublevelName, range: Range];
 
 /** Goes with the head: what is found without one, and the garbage records of epochs, which the whole includes. */
 const withHead = (sessionId: string): readonly Place[] => [
@@ -30,6 +30,8 @@ const afterHead = (sessionId: string): readonly Place[] => [
   ['outcome', keys.outcomesOfSession(sessionId)],
   ['seen', keys.seenOfSession(sessionId)],
   ['quarantine', keys.quarantineOfSession(sessionId)],
+  // Of what went with the head, and of records that were lost.
+  [keys.PART, keys.partsOfSession(sessionId)],
 ];
 
 /**
@@ -50,16 +52,16 @@ export async function* finishedRemoval(tables: Tables, sessionId: string): Async
 }
 
 /** Everything of the range that can be read: what LevelDB cannot read has no key by which it could be deleted. */
-async function* cleared(tables: Tables, [kind, range]: Place): AsyncGenerator<readonly Op[]> {
+async function* cleared(tables: Tables, [name, range]: Place): AsyncGenerator<readonly Op[]> {
   try {
-    yield* clearRange(tables, kind, range);
+    yield* clearRange(tables, name, range);
     return;
   } catch (error) {
     if (!isCorruption(error)) throw error;
   }
   let ops: Op[] = [];
-  for await (const [key] of readable(tables, kind, range)) {
-    ops.push(del(kind, key));
+  for await (const [key] of readable(tables, name, range)) {
+    ops.push(del(name, key));
     if (ops.length < SWEEP_KEYS) continue;
     yield ops;
     ops = [];

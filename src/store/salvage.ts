@@ -3,7 +3,7 @@
  * Must not know what records mean.
  */
 
-import type { Kind, Range } from './keys.js';
+import type { Kind, Range, SublevelName } from './keys.js';
 import { type Entry, isCorruption, type Snapshot, type Tables } from './tables.js';
 
 /**
@@ -13,7 +13,7 @@ import { type Entry, isCorruption, type Snapshot, type Tables } from './tables.j
  */
 export async function* readable(
   tables: Tables,
-  kind: Kind,
+  kind: SublevelName,
   range: Partial<Range> = {},
   missing: () => void = () => {},
 ): AsyncGenerator<Entry> {

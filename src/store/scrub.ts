@@ -9,6 +9,7 @@ import type { Head } from '../core/records.js';
 import { damageOp } from './damage.js';
 import type { Kind } from './keys.js';
 import * as keys from './keys.js';
+import { partsOfRecord } from './part-deletion.js';
 import { moveOps, nextQuarantine, quarantineOps } from './quarantine.js';
 import { isCheckpointOf, readArchive, readSession } from './reads.js';
 import { decodeRecord } from './records.js';
@@ -129,5 +130,6 @@ async function withoutCheckpoint(tables: Tables, sessionId: string, reason: stri
   const key = keys.turnKey(sessionId);
   const bytes = await tables.get('turn', key);
   if (bytes === undefined) return [];
-  return moveOps(sessionId, await nextQuarantine(tables, sessionId), reason, [['turn', key, bytes]]);
+  const parts = await partsOfRecord(tables, 'turn', key);
+  return [...parts, ...moveOps(sessionId, await nextQuarantine(tables, sessionId), reason, [['turn', key, bytes]])];
 }

@@ -15,9 +15,17 @@ export interface Known {
   readonly epoch: number;
   readonly count: number;
   readonly archived: number;
+  /** Some record of the session may be stored in parts, which go with it. */
+  readonly inParts: boolean;
 }
 
-export const knownOf = ({ revision, epoch, count, archived }: Head): Known => ({ revision, epoch, count, archived });
+export const knownOf = ({ revision, epoch, count, archived }: Head, inParts: boolean): Known => ({
+  revision,
+  epoch,
+  count,
+  archived,
+  inParts,
+});
 
 /** Sessions whose state is kept in memory; about 200 bytes each. */
 const REMEMBERED = 10_000;

@@ -24,6 +24,7 @@ import { SweepJob } from './epochs.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
 import { Leases } from './leases.js';
+import { type MigrationProgress, migrate } from './migration.js';
 import { DamageToldJob, MarkerRepairJob, QuarantineJob } from './quarantine.js';
 import * as reads from './reads.js';
 import { RemoveJob } from './removal.js';
@@ -40,10 +41,12 @@ export class LevelTurnStore implements TurnStore {
   readonly #leases = new Leases();
   #closing: Promise<void> | null = null;
 
-  constructor(kind: string, backing: Backing) {
+  /** @param tell Gets how far a migration is, at the first opening of a database of an older format. */
+  constructor(kind: string, backing: Backing, tell: (progress: MigrationProgress) => void = () => {}) {
     this.kind = kind;
     this.#database = new Database(backing, async (tables, first) => {
-      await checkFormat(tables);
+      const position = await checkFormat(tables);
+      if (position !== null) await migrate(tables, position, tell);
       if (first) await sweepGarbage(tables);
     });
     this.#queue = new WriteQueue(this.#database, () => this.#sessions.clear());

@@ -12,7 +12,7 @@ import {
 } from '../../machines/index.js';
 import * as bounds from '../../machines/limits.js';
 import { TurnError, type TurnErrorCode } from '../../src/core/errors.js';
-import { KINDS } from '../../src/store/keys.js';
+import { SUBLEVELS } from '../../src/store/keys.js';
 import * as kit from '../../src/testing/index.js';
 import {
   anchors,
@@ -155,7 +155,7 @@ describe('the tables of codes and names', () => {
   });
 
   it('name every kind of record in the store, and no other', () => {
-    expect(sorted(namesIn(tableIn('Storage', 'kind')))).toEqual(sorted(KINDS));
+    expect(sorted(namesIn(tableIn('Storage', 'kind')))).toEqual(sorted(SUBLEVELS));
   });
 
   it('name the gates in the order of the chart', () => {

@@ -7,7 +7,7 @@ import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { expect } from 'vitest';
 import type { Head } from '../../src/core/records.js';
-import { KINDS, type Kind } from '../../src/store/keys.js';
+import { KINDS, type Kind, PART } from '../../src/store/keys.js';
 import { decodeRecord } from '../../src/store/records.js';
 import { LevelTurnStore } from '../../src/store/store.js';
 import { type Level as Handle, Tables } from '../../src/store/tables.js';
@@ -166,6 +166,13 @@ export interface Stored {
 export async function everything(tables: Tables): Promise<Stored[]> {
   const found: Stored[] = [];
   for (const kind of KINDS) for await (const [key, bytes] of tables.scan(kind)) found.push({ kind, key, bytes });
+  return found;
+}
+
+/** The keys of all parts of large records. */
+export async function partsIn(tables: Tables): Promise<string[]> {
+  const found: string[] = [];
+  for await (const [key] of tables.scan(PART)) found.push(key);
   return found;
 }
 

@@ -13,6 +13,7 @@ import { TurnHandles } from '../../engine/turn-handles.js';
 import { openLevelStore } from '../../store/level-store.js';
 import { soundFolder } from '../../store/view.js';
 import { FAILED, Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
+import { plural } from './words.js';
 
 export const abandon: Verb = {
   name: 'abandon',
@@ -31,7 +32,10 @@ export const abandon: Verb = {
     const sessionId = sessionOfTurn(turnId);
     if (sessionId === undefined) throw new Refusal(WRONG_ARGUMENTS, `${turnId} is no turn id; see interrupted`);
     // A repair is another thing, and has to be asked for.
-    const store = await openLevelStore({ path: await soundFolder(folder, 'start') });
+    const store = await openLevelStore({
+      path: await soundFolder(folder, 'start'),
+      onMigration: ({ records }) => output.progress(() => `${plural(records, 'record')} brought to the newest format`),
+    });
     try {
       await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
       const ended = (await store.head(sessionId))?.ended;
