@@ -94,8 +94,8 @@ export class CommitJob implements Job {
 
   async #read(tables: Tables): Promise<Known> {
     const head = await readHead(tables, this.lane);
-    const inParts = await hasParts(tables, this.lane);
-    return head === undefined ? { ...NEW, inParts } : knownOf(head, inParts);
+    // A new session overwrites nothing: what one of the same id has left has other turn ids or was set aside.
+    return head === undefined ? NEW : knownOf(head, await hasParts(tables, this.lane));
   }
 
   /** What has to be durable before the last batch: usually nothing. */

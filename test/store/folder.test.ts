@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { Level } from 'level';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FORMAT } from '../../src/store/format.js';
 import { diedAtWork } from '../../src/store/inspect.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { encodeRecord } from '../../src/store/records.js';
@@ -274,11 +275,11 @@ describe('the format', () => {
 
   it('of a newer release is refused, and the folder is free again', async () => {
     await filled();
-    await writeFormat(encodeRecord('meta', 'format', 0, { format: 2 }, 'format'));
+    await writeFormat(encodeRecord('meta', 'format', 0, { format: FORMAT + 1 }, 'format'));
     for (let i = 0; i < 2; i += 1) {
       await expect(openLevelStore({ path })).rejects.toMatchObject({ code: 'TURN_STORE_FORMAT' });
     }
-    await writeFormat(encodeRecord('meta', 'format', 0, { format: 1 }, 'format'));
+    await writeFormat(encodeRecord('meta', 'format', 0, { format: FORMAT }, 'format'));
     await (await openLevelStore({ path })).close();
   });
 
