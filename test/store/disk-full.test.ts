@@ -3,6 +3,7 @@
 // without root, is in kill.test.ts.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Level } from 'level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TurnStore } from '../../src/core/ports.js';
@@ -141,7 +142,11 @@ function aFullDisk(): void {
         onEvent: (event) => events.push(event),
       });
       const when = async (condition: () => boolean, ms = 1_000): Promise<void> => {
-        for (let n = 0; n < 400 && !condition(); n += 1) await clock.advance(ms);
+        for (let n = 0; n < 400 && !condition(); n += 1) {
+          await clock.advance(ms);
+          // The disk is a real one, and no simulated time-out may come up before it has answered.
+          await sleep(20);
+        }
         expect(condition()).toBe(true);
       };
       const failures = () => events.filter(({ type }) => type === 'storeFailed').length;
