@@ -29,7 +29,7 @@ export async function backUp(
   await checkFree(folder);
   const growing = `${folder}.unfinished-${randomBytes(6).toString('hex')}`;
   try {
-    await mkdir(growing, { recursive: true });
+    await makeFolder(growing);
     const written = await tables.atOnce((snapshot) => copyInto(growing, tables, snapshot, tell));
     const found = await inCopy(growing, false, (copy) => readThrough(copy, () => {}));
     if (found.sum !== written.sum) {
@@ -41,6 +41,13 @@ export async function backUp(
     await rm(growing, { recursive: true, force: true }).catch(() => {});
     throw error;
   }
+}
+
+/** Each new folder on the way is durable with its name in the one above. Of the last one `takePlace` sees to that. */
+async function makeFolder(growing: string): Promise<void> {
+  const first = await mkdir(growing, { recursive: true });
+  if (first === undefined) return;
+  for (let made = dirname(growing); made.length >= first.length; made = dirname(made)) await syncNames(dirname(made));
 }
 
 async function checkFree(folder: string): Promise<void> {

@@ -8,7 +8,7 @@ import type { Backing } from './database.js';
 import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
 import { openDatabase } from './opening.js';
 import { forgetOpenings, openedAlone, reserve } from './owner.js';
-import { type RepairReport, repairAlone } from './repair.js';
+import { type RepairReport, repairAlone, UNTOLD } from './repair.js';
 import { RunFile } from './run-file.js';
 import { isSwapPending } from './swap.js';
 import type { Level as OpenLevel } from './tables.js';
@@ -108,7 +108,7 @@ function tellRepair({ folder, findings, originals, incomplete, sessions }: Repai
   const what = findings.map(({ file, what }) => `${file} ${what}`).join('; ');
   process.emitWarning(
     `The database in ${folder} was damaged (${what}) and has been repaired on a copy. The damaged files are in ` +
-      `${originals}, with a report. ${incomplete ? 'A part of what was stored is lost. ' : 'Nothing is lost. '}` +
+      `${originals}, with a report. ${incomplete ? `A part of what was stored is lost. ${UNTOLD} ` : 'Nothing is lost. '}` +
       `${sessions.length} sessions are damaged; recover() tells them.`,
     'DurableTurnWarning',
   );

@@ -2,8 +2,20 @@
  * Owns whose folder it is: one store in one thread of one process.
  * Must not know what is in the folder, LevelDB's file LOCK excepted.
  */
-import { type BigIntStats, closeSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  type BigIntStats,
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { TurnError } from '../core/errors.js';
 
 /** Shared by all copies of this module in the thread. LevelDB would open `/d` and `/d/./` twice. */
@@ -33,16 +45,29 @@ export function reserve(folder: string): () => void {
  */
 export async function openedAlone<T>(folder: string, open: () => Promise<T>): Promise<T> {
   const file = takeTurn(folder);
+  const touching = setInterval(() => touch(file), TOUCHED_EVERY_MS).unref();
   try {
     if (lockIsOurs(folder)) throw lockedError(folder, 'another thread of this process has it open');
     return await open();
   } finally {
+    clearInterval(touching);
     rmSync(file, { force: true });
   }
 }
 
-/** No opening takes as long: the thread that began it was ended in its middle. */
+/** An opening repairs and verifies where it has to, and nothing bounds how long that takes. */
+const TOUCHED_EVERY_MS = 20_000;
+/** Where the system does not tell which threads live: untouched for as long, its thread was ended in the middle of it. */
 const OPENING_ENDED_MS = 60_000;
+
+function touch(file: string): void {
+  try {
+    const now = new Date();
+    utimesSync(file, now, now);
+  } catch {
+    // Somebody took the file away. The opening goes on, and ends as it would have.
+  }
+}
 
 const OPENING = 'opening-';
 const ownOpening = (): string => `${OPENING}${process.pid}-${startOf(process.pid)}`;
@@ -54,10 +79,44 @@ function takeTurn(folder: string): string {
     closeSync(openSync(file, 'wx'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - made < OPENING_ENDED_MS) throw lockedError(folder, 'another thread of this process opens it');
+    if (isBeingOpened(file)) throw lockedError(folder, 'another thread of this process opens it');
+    touch(file);
   }
+  nameThread(file);
   return file;
+}
+
+/** On a full disk the file stays empty. */
+function nameThread(file: string): void {
+  try {
+    writeFileSync(file, ownThread());
+  } catch {
+    // Its age counts then.
+  }
+}
+
+/** A thread that is busy touches nothing: where the file names its thread, only that one's end counts. */
+function isBeingOpened(file: string): boolean {
+  try {
+    const [thread, start] = readFileSync(file, 'utf8').split('-');
+    if (thread && start) return startOf(thread) === start;
+    return Date.now() - statSync(file).mtimeMs < OPENING_ENDED_MS;
+  } catch {
+    // Gone meanwhile: that opening has ended.
+    return false;
+  }
+}
+
+/** The thread with its start, since numbers of threads come again; empty where nothing tells. */
+function ownThread(): string {
+  try {
+    // Node reads it in the thread that asks.
+    const thread = basename(readlinkSync('/proc/thread-self'));
+    const start = startOf(thread);
+    return start === '' ? '' : `${thread}-${start}`;
+  } catch {
+    return '';
+  }
 }
 
 /** Whether a process ended in the middle of an opening: what it left names a process that is no more. */
@@ -86,8 +145,8 @@ function isAlive(name: string): boolean {
   }
 }
 
-/** With the pid it names a process across restarts of the machine, where pids come again; empty where nothing tells. */
-function startOf(pid: number): string {
+/** With its number it names a process or thread across restarts, where numbers come again; empty where nothing tells. */
+function startOf(pid: number | string): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold anything; the start is the 20th field behind it.

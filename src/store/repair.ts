@@ -27,9 +27,17 @@ export interface RepairReport {
   readonly records: number;
   /** What was acknowledged may be missing: writes of the log, or records of tables. */
   readonly incomplete: boolean;
-  /** Sessions that are damaged, or may have gone back to an older state. */
+  /**
+   * Sessions in which something disagrees, and turns in progress that may have gone back to an older state. Where the
+   * report is `incomplete`, a session without a turn in progress may be gone, or have gone back to a state that agrees
+   * with itself: nothing tells which.
+   */
   readonly sessions: readonly DamagedSession[];
 }
+
+/** What no list of sessions can say of a repair that is `incomplete`. */
+export const UNTOLD =
+  'Sessions without a turn in progress may have gone back to an older state, or be gone, without a sign of it.';
 
 /**
  * Repairs the database in a folder that nobody has open. Without damage it changes nothing.

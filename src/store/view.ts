@@ -70,9 +70,10 @@ export async function holdFolder(path: string): Promise<Held> {
 
 /**
  * Opens what is in the folder, as it is: no upkeep runs, damage stays where it is.
+ * @param signal Gives the opening up; nothing is left behind then, and its reason is thrown.
  * @throws {TurnError} as `holdFolder`, and TURN_DAMAGED, TURN_STORE_FORMAT.
  */
-export async function viewFolder(path: string): Promise<View> {
+export async function viewFolder(path: string, signal?: AbortSignal): Promise<View> {
   const held = await holdFolder(path);
   let level: Level | undefined;
   const close = async (): Promise<void> => {
@@ -80,9 +81,10 @@ export async function viewFolder(path: string): Promise<View> {
     await held.release();
   };
   try {
-    await checkWhole(held.folder, 'start');
+    await checkWhole(held.folder, 'start', () => signal?.throwIfAborted());
     const copy = join(held.scratch, 'database');
-    await copyDatabase(held, copy);
+    await copyDatabase(held, copy, signal);
+    signal?.throwIfAborted();
     level = await openDatabase(copy, false, held.folder);
     const tables = new Tables(level);
     await tables.open();
@@ -110,9 +112,9 @@ export async function soundFolder(path: string, extent: Extent): Promise<string>
 }
 
 /** LevelDB drops parts of damaged files without a word, and can abort the process. */
-async function checkWhole(folder: string, extent: Extent): Promise<void> {
+async function checkWhole(folder: string, extent: Extent, between?: () => void): Promise<void> {
   const pending = isSwapPending(folder);
-  const { findings } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : extent);
+  const { findings } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : extent, between);
   const [first] = pending ? [{ file: 'the database', what: 'is half repaired' }] : findings;
   if (first === undefined) return;
   throw new TurnError(
@@ -122,9 +124,10 @@ async function checkWhole(folder: string, extent: Extent): Promise<void> {
   );
 }
 
-async function copyDatabase({ folder, locked }: Held, copy: string): Promise<void> {
+async function copyDatabase({ folder, locked }: Held, copy: string, signal?: AbortSignal): Promise<void> {
   await mkdir(copy);
   for (const name of (await readdir(folder)).filter(isDatabaseFile)) {
+    signal?.throwIfAborted();
     const [from, to] = [join(folder, name), join(copy, name)];
     if (isTable(name) && locked) await symlink(from, to);
     else await copyFile(from, to);

@@ -1,6 +1,7 @@
 // A copy of a store that others write to: of one moment, whole or not there, and read back before anybody sees it.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { fstatSync, fsyncSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { crc32 } from 'node:zlib';
@@ -67,6 +68,25 @@ describe('a backup', () => {
     expect(await contentsOf(restored)).toEqual(expectedOf());
     await restored.close();
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'syncs every folder it made on the way, and the one they were made in',
+    async () => {
+      const store = await openLevelStore({ path });
+      const handle = await openFile(scratch);
+      const sync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync');
+      await handle.close();
+      const synced: number[] = [];
+      sync.mockImplementation(async function (this: FileHandle) {
+        synced.push(fstatSync(this.fd).ino);
+        fsyncSync(this.fd);
+      });
+      await backup(store, join(scratch, 'a', 'b', 'c', 'copy'));
+      await store.close();
+      const made = [scratch, join(scratch, 'a'), join(scratch, 'a', 'b'), join(scratch, 'a', 'b', 'c')];
+      for (const folder of made) expect(synced, folder).toContain(statSync(folder).ino);
+    },
+  );
 
   it('may take an empty folder, and comes from a store in memory as well', async () => {
     const store = memoryStore();

@@ -1,15 +1,26 @@
 // The repair of a folder: on a copy, under the lock, through any crash, and never in place of what was there.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Level } from 'level';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Commit } from '../../src/core/ports.js';
 import { withFolderLock } from '../../src/store/guard.js';
 import { verifyFolder } from '../../src/store/inspect.js';
 import * as keys from '../../src/store/keys.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { encodeRecord } from '../../src/store/records.js';
-import { repairFolder } from '../../src/store/repair.js';
+import { repairFolder, UNTOLD } from '../../src/store/repair.js';
 import { swapIn } from '../../src/store/swap.js';
 import { del, type Level as Handle, type Op, put, Tables } from '../../src/store/tables.js';
 import { bundle } from './bundle.js';
@@ -35,6 +46,8 @@ async function filled(): Promise<void> {
   for (const id of ['a', 'b', 'c']) await store.commit(appended(undefined, id, [`of ${id}`, 'more']));
   await store.close();
 }
+
+const idle = (commit: Commit): Commit => ({ ...commit, head: { ...commit.head, inProgress: false } });
 
 /** Changes records behind the back of the store, then damages CURRENT, so that a repair takes place. */
 async function damaged(ops: readonly Op[]): Promise<void> {
@@ -216,6 +229,37 @@ describe('a repair', () => {
     const again = await openLevelStore({ path });
     expect(await again.load('s')).toMatchObject({ checkpoint: null, head: { inProgress: true } });
     await again.close();
+  });
+
+  it('tells a session without a turn in progress that lost its newest head, and its newest records did not go with it', async () => {
+    const store = await openLevelStore({ path });
+    const old = idle(appended(undefined, 's', ['first']));
+    await store.commit(old);
+    await store.commit(appended(old.head, 's', ['second']));
+    await store.close();
+    const key = keys.headKey('s');
+    await damaged([put('head', key, encodeRecord('head', key, 1, { head: old.head, commit: '' }, ''))]);
+    const { sessions } = await repairFolder(path);
+    expect(sessions).toMatchObject([{ sessionId: 's', reason: expect.stringContaining('newer than the head') }]);
+  });
+
+  it('says of what it cannot name that it may be: the end of the log was lost, with a whole commit of an idle session', async () => {
+    const store = await openLevelStore({ path });
+    const old = idle(appended(undefined, 's', ['first']));
+    await store.commit(old);
+    await store.commit(appended(old.head, 's', ['second']));
+    await store.close();
+    const log = join(path, readdirSync(path).find((name) => name.endsWith('.log')) as string);
+    truncateSync(log, readFileSync(log).length - 5);
+    const told = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const again = await openLevelStore({ path });
+    expect(told.mock.calls.map(([text]) => `${text}`)).toEqual([expect.stringContaining(`is lost. ${UNTOLD}`)]);
+    told.mockRestore();
+    expect(textsOf(await again.messages('s'))).toEqual(['first']);
+    expect(await again.damagedSessions('agent')).toEqual([]);
+    await again.close();
+    const { incomplete, sessions } = JSON.parse(readFileSync(join(path, 'damaged-1', 'report.json'), 'utf8'));
+    expect({ incomplete, sessions }).toEqual({ incomplete: true, sessions: [] });
   });
 
   it('leaves a session that was being removed to its removal', async () => {

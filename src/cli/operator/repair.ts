@@ -1,7 +1,7 @@
 /**
  * Owns `durable-turn repair`: what the operator is told about a repair. Must not know how it is done.
  */
-import { repairFolder } from '../../store/repair.js';
+import { repairFolder, UNTOLD } from '../../store/repair.js';
 import type { Verb } from './verb.js';
 import { plural, size } from './words.js';
 
@@ -12,7 +12,7 @@ export const repair: Verb = {
   explains:
     'Copies everything that can still be read into a new database, makes its records agree, and puts it in the place of\n' +
     'the damaged one, whose files stay in a folder beside it. Where nothing is damaged nothing is done. One that was cut\n' +
-    'off goes on at the next try. Sessions that lost something are told by recover() of the service as well.',
+    'off goes on at the next try. The sessions it names are told by recover() of the service as well.',
   async run({ folder }, output) {
     const report = await repairFolder(folder, (bytes) => output.progress(() => `${size(bytes)} read`));
     await output.tell(report, () =>
@@ -21,7 +21,7 @@ export const repair: Verb = {
         : [
             ...report.findings.map(({ file, what }) => `${file}: ${what}`),
             `${report.folder} is repaired: ${plural(report.records, 'record')} kept. The damaged files are in ${report.originals}.`,
-            report.incomplete ? 'A part of what was stored is lost.' : 'Nothing is lost.',
+            report.incomplete ? `A part of what was stored is lost. ${UNTOLD}` : 'Nothing is lost.',
             ...report.sessions.map(({ reason }) => reason),
           ],
     );

@@ -9,16 +9,32 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** @throws {TurnError} what `viewFolder` throws. */
 export async function viewing(folder: string, look: (view: View) => Promise<ExitCode>): Promise<ExitCode> {
-  const view = await viewFolder(folder);
+  const ending = new AbortController();
+  const opening = viewFolder(folder, ending.signal);
+  // Before the first byte is copied: that can take long, and what was copied must not stay.
   const handlers = Object.entries(SIGNALS).map(([signal, code]) => {
-    const end = (): void => void view.close().finally(() => process.exit(code));
+    const end = (): void => {
+      ending.abort();
+      void opening
+        .then((view) => view.close())
+        .catch(() => {})
+        .finally(() => process.exit(code));
+    };
     process.once(signal, end);
     return () => process.off(signal, end);
   });
   try {
-    return await look(view);
+    const view = await opening;
+    try {
+      return await look(view);
+    } finally {
+      await view.close();
+    }
+  } catch (error) {
+    // The process is ending; that it ends is nothing to be told as a failure.
+    if (ending.signal.aborted) return await new Promise<never>(() => {});
+    throw error;
   } finally {
     for (const off of handlers) off();
-    await view.close();
   }
 }

@@ -1,0 +1,94 @@
+// An opening that takes long stays the only one, and one whose thread was ended stands in nobody's way.
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openedAlone } from '../../src/store/owner.js';
+import { temporaryFolder } from './world.js';
+
+const locked = { code: 'TURN_STORE_LOCKED' };
+const LONG_AGO = new Date(0);
+let path = '';
+beforeEach(() => {
+  path = temporaryFolder();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(path, { recursive: true, force: true });
+});
+
+const opening = (): string => {
+  const [name = ''] = readdirSync(path).filter((name) => name.startsWith('opening-'));
+  return join(path, name);
+};
+
+/** As a thread that is in the middle of an opening leaves the file, or was when it ended. */
+async function leftBy(said: string): Promise<void> {
+  let file = '';
+  await openedAlone(path, async () => {
+    file = opening();
+  });
+  writeFileSync(file, said);
+  utimesSync(file, LONG_AGO, LONG_AGO);
+}
+
+/** How a thread of its own calls itself in the file. */
+async function endedThread(): Promise<string> {
+  const code =
+    "const { parentPort } = require('node:worker_threads'); const { readlinkSync, readFileSync } = require('node:fs');" +
+    "const stat = readFileSync('/proc/thread-self/stat', 'utf8');" +
+    "parentPort.postMessage(readlinkSync('/proc/thread-self').split('/').pop() + '-' + stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);";
+  const worker = new Worker(code, { eval: true });
+  let said = '';
+  worker.on('message', (name) => {
+    said = name;
+  });
+  await new Promise((resolve) => worker.on('exit', resolve));
+  return said;
+}
+
+describe('an opening of a folder', () => {
+  it('is touched as long as it runs, and leaves neither file nor timer', async () => {
+    vi.useFakeTimers();
+    await openedAlone(path, async () => {
+      utimesSync(opening(), LONG_AGO, LONG_AGO);
+      vi.advanceTimersByTime(20_000);
+      expect(statSync(opening()).mtimeMs).toBeGreaterThan(LONG_AGO.getTime() + 60_000);
+      rmSync(opening());
+      vi.advanceTimersByTime(20_000);
+    });
+    expect(vi.getTimerCount()).toBe(0);
+    await expect(openedAlone(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(vi.getTimerCount()).toBe(0);
+    expect(readdirSync(path)).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is not taken from a thread that lives, however long it was busy, and from one that ended at once',
+    async () => {
+      await openedAlone(path, async () => {
+        utimesSync(opening(), LONG_AGO, LONG_AGO);
+        await expect(openedAlone(path, async () => {})).rejects.toMatchObject(locked);
+      });
+      const ended = await endedThread();
+      expect(ended).toMatch(/^\d+-\d+$/);
+      await leftBy(ended);
+      const now = new Date();
+      utimesSync(opening(), now, now);
+      await openedAlone(path, async () => {
+        expect(readFileSync(opening(), 'utf8')).toMatch(/^\d+-\d+$/);
+        expect(readFileSync(opening(), 'utf8')).not.toBe(ended);
+      });
+      expect(readdirSync(path)).toEqual([]);
+    },
+  );
+
+  it('that names no thread counts for a minute after it was touched', async () => {
+    await leftBy('');
+    const now = new Date();
+    utimesSync(opening(), now, now);
+    await expect(openedAlone(path, async () => {})).rejects.toMatchObject(locked);
+    utimesSync(opening(), LONG_AGO, LONG_AGO);
+    expect(await openedAlone(path, async () => 'opened')).toBe('opened');
+  });
+});
