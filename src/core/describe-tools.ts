@@ -14,8 +14,13 @@ export interface ToolDescription {
   readonly ifResumed: string;
 }
 
+/** @throws {TypeError} for what is no set of tools. */
 export function describeTools(tools: ToolSet): readonly ToolDescription[] {
+  if (typeof tools !== 'object' || tools === null || Array.isArray(tools)) {
+    throw new TypeError('describeTools needs an object of tools by name: describeTools({ send }).');
+  }
   return Object.entries(tools).map(([name, tool]) => {
+    if (typeof tool !== 'object' || tool === null) throw new TypeError(`tools.${name} must be a tool.`);
     const effect = typeof tool.effect === 'function' ? 'by input' : (tool.effect ?? 'external');
     return {
       tool: name,

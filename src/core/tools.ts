@@ -94,14 +94,19 @@ export interface Tool<I = unknown, D = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a set holds tools of every input type; each is checked by its own schema.
 export type ToolSet<D = unknown> = { readonly [name: string]: Tool<any, D> };
 
-/** Types a tool by its schema. */
-export const tool = <I, D = unknown>(definition: Tool<I, D>): Tool<I, D> => definition;
+/** Types a tool by its schema; its fields are checked by the engine. @throws {TypeError} for what is no object. */
+export function tool<I, D = unknown>(definition: Tool<I, D>): Tool<I, D> {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new TypeError('tool needs an object: { description, input, execute, … }.');
+  }
+  return definition;
+}
 
 /** Types tools by their schemas, with the application's dependencies fixed. */
 export const toolFor =
   <D>() =>
   <I>(definition: Tool<I, D>): Tool<I, D> =>
-    definition;
+    tool(definition);
 
 /** A ready `reconcile` that never parks: the model is told to look before it repeats. */
 export const reportToModel = (call: CallInDoubt): Promise<Settlement> =>
@@ -110,11 +115,20 @@ export const reportToModel = (call: CallInDoubt): Promise<Settlement> =>
     error: `The outcome of this call is unknown (${call.cause}). It may have taken effect: check before you repeat it.`,
   });
 
-/** A schema from plain JSON Schema, with a check of your own where the types matter at run time. */
+/**
+ * A schema from plain JSON Schema, with a check of your own where the types matter at run time.
+ * @throws {TypeError} for a schema that is no object, or a check that is no function.
+ */
 export function jsonSchema<T>(
   schema: Record<string, unknown>,
   check?: (value: unknown) => string | undefined,
 ): Schema<T> {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+    throw new TypeError("jsonSchema needs a JSON Schema as an object: { type: 'object', properties: { … } }.");
+  }
+  if (check !== undefined && typeof check !== 'function') {
+    throw new TypeError('the check of jsonSchema must be a function that gives what is wrong, or undefined.');
+  }
   return {
     '~standard': {
       version: 1,

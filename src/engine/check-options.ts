@@ -16,6 +16,7 @@ import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
 import { toJson } from '../core/json.js';
 import type { Schema, Tool, ToolSet } from '../core/tools.js';
+import { checkCallValues, checkModel } from './check-plan.js';
 import { randomIds, systemClock } from './clock.js';
 import type { EngineOptions, Settings } from './options.js';
 import type { RecoverOptions } from './turn-engine.js';
@@ -94,14 +95,21 @@ export function checkOptions(options: EngineOptions<any, any>): Settings {
   if (typeof options.store?.commit !== 'function') {
     throw new TypeError("store must be a TurnStore; open one with openLevelStore() from 'durable-turn/level'.");
   }
-  if (typeof options.model?.call !== 'function') throw new TypeError('model must have a call() method.');
-  if (typeof options.tools === 'object') checkTools(options.tools);
-  for (const [name, schema] of Object.entries(options.answers ?? {})) checkSchema(schema, `answers.${name}`);
+  checkModel(options.model);
+  if (options.tools !== undefined && typeof options.tools !== 'function') checkTools(options.tools);
+  checkCallValues(options, options.tools);
+  if (options.answers !== undefined) checkAnswers(options.answers);
   for (const name of ['dependencies', 'prepareModelCall', 'onOutcome', 'onEvent', 'redact', 'migrate'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw new TypeError(`${name} must be a function.`);
     }
   }
+  for (const name of ['compact', 'loopDetector'] as const) {
+    if (options[name] !== undefined && options[name] !== false && typeof options[name] !== 'function') {
+      throw new TypeError(`${name} must be a function, or false for none; leave it out for the engine's own.`);
+    }
+  }
+  checkPorts(options);
   return {
     ...options,
     limits: checkLimits(options.limits ?? {}, 'limits'),
@@ -110,6 +118,18 @@ export function checkOptions(options: EngineOptions<any, any>): Settings {
     ids: options.ids ?? randomIds,
     policy: checkPolicy(options.recovery),
   };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: see above.
+function checkPorts({ machine, clock, ids }: EngineOptions<any, any>): void {
+  // By shape: a copy of turnMachine from another copy of the package is one as well.
+  if (machine !== undefined && typeof machine?.getInitialSnapshot !== 'function') {
+    throw new TypeError('machine must be a turn machine: turnMachine.provide({ guards, delays }).');
+  }
+  if (clock !== undefined && (typeof clock?.now !== 'function' || typeof clock.after !== 'function')) {
+    throw new TypeError('clock must have now() and after(ms, fire); leave it out for the system’s.');
+  }
+  if (ids !== undefined && typeof ids !== 'function') throw new TypeError('ids must be a function that gives new ids.');
 }
 
 /** @throws {TypeError} names the tool and the field. */
@@ -151,6 +171,13 @@ function checkToolChoices(tool: Tool, at: string): void {
   }
   if (formerNames !== undefined && !Array.isArray(formerNames))
     throw new TypeError(`${at}.formerNames must be an array.`);
+}
+
+function checkAnswers(answers: unknown): void {
+  if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
+    throw new TypeError('answers must be an object of schemas by name.');
+  }
+  for (const [name, schema] of Object.entries(answers)) checkSchema(schema, `answers.${name}`);
 }
 
 function checkSchema(schema: Schema | undefined, field: string): void {

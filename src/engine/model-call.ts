@@ -9,6 +9,7 @@ import type { Message, SystemMessage, Usage } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta, ModelRequest, ToolSpec } from '../core/model.js';
 import type { Schema, ToolSet } from '../core/tools.js';
 import { repairTranscript } from '../core/transcript.js';
+import { checkPlan } from './check-plan.js';
 import type { CallPlan, Settings, TurnInfo } from './options.js';
 
 export type ModelResult =
@@ -79,7 +80,7 @@ async function planOf({ settings, turn, messages, deps }: ModelCallFor): Promise
   const { instructions, activeTools, toolChoice, model, providerOptions } = settings;
   const usual = { instructions, activeTools, toolChoice, model, providerOptions, settings: settings.settings };
   const plan = await settings.prepareModelCall?.(turn, messages, deps);
-  if (plan?.stop !== undefined && typeof plan.stop !== 'string') throw new TypeError('stop must be a text');
+  if (plan !== undefined && plan !== null) checkPlan(plan, settings.tools);
   return { ...usual, ...plan } as CallPlan;
 }
 

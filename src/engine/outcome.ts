@@ -18,7 +18,8 @@ export function reasonOf(cause: Cause | null): { readonly reason: string; readon
     case 'modelFault':
       return { reason: cause.fault };
     case 'compactionRefused':
-      return { reason: cause.reason };
+      // Only a list that the model refused has to be compacted; what was refused by itself does not end a turn.
+      return { reason: `contextLength: ${cause.reason}` };
     case 'setup':
       return { reason: `setup: ${cause.reason}` };
     case 'policy':

@@ -60,6 +60,9 @@ export class People {
   async settle(turnId: string, callId: string, settlement: SettleBy): Promise<void> {
     const outcome = outcomeFrom(settlement);
     if (!(await this.settleWith(turnId, callId, outcome, { attended: settlement.attended === true }))) {
+      // A call that was settled keeps its record as long as its session is there.
+      if ((await this.roster.store.call(callId)) === undefined)
+        throw new TurnError('TURN_NOT_FOUND', `there is no call "${callId}" to settle`);
       throw new TurnError(
         'TURN_CALL_NOT_IN_DOUBT',
         `call "${callId}" is not in doubt; it may have been settled meanwhile`,
@@ -83,7 +86,9 @@ export class People {
       this.recovery.ask(sessionId, turnId, { byPerson: true, attended: false }),
     );
     if (answer.driver === undefined) {
-      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${answer.reason} (${answer.gate})`);
+      const ended = answer.verdict === 'superseded' ? await this.endOf(turnId) : undefined;
+      const reason = ended ?? `${answer.reason} (${answer.gate})`;
+      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${reason}`);
     }
     return answer.driver.handle;
   }
@@ -94,13 +99,23 @@ export class People {
     if (reason === undefined) throw new TypeError('abandonTurn needs a reason: people will read it.');
     await this.roster.sessions.run(sessionId, async () => {
       const head = await this.roster.head(sessionId);
-      if (head?.turnId !== turnId || !head.inProgress) throw notFound(turnId);
+      if (head?.turnId !== turnId || !head.inProgress) {
+        const ended = await this.endOf(turnId);
+        if (ended === undefined) throw notFound(turnId);
+        throw new TurnError('TURN_NOT_FOUND', `turn "${turnId}" is not under way: ${ended}`);
+      }
       if (this.roster.driverOf(sessionId) !== undefined) {
         throw new TurnError('TURN_BUSY', `turn "${turnId}" is running; cancel it instead`);
       }
       const writer = new HeadWriter(this.roster.store, this.roster.settings.clock, head);
       await abandon(this.roster, writer, null, { gate: 'person', reason });
     });
+  }
+
+  /** How a turn ended, for a person; undefined where nothing is known of an end. */
+  private async endOf(turnId: string): Promise<string | undefined> {
+    const outcome = await this.roster.store.outcome(turnId);
+    return outcome && `it has ended as ${outcome.status}`;
   }
 
   private async settleWith(

@@ -106,7 +106,7 @@ export interface TurnEngine<X = Json> {
   attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void>;
   /** Calls whose outcome only a person can tell, of all turns of this agent. */
   reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]>;
-  /** Durable when it resolves; a turn that waits for it goes on. @throws {TurnError} TURN_CALL_NOT_IN_DOUBT. */
+  /** Durable when it resolves; a turn that waits for it goes on. @throws {TurnError} TURN_NOT_FOUND, TURN_CALL_NOT_IN_DOUBT. */
   settleCall(turnId: string, callId: string, settlement: SettleBy): Promise<void>;
   /**
    * Takes back input that has not joined a turn. @throws {TurnError} TURN_NOT_FOUND for a message nobody knows.

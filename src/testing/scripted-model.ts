@@ -37,8 +37,10 @@ export type Script =
  * A list gives the nth answer that leaves a message where the request holds n answers already, so that a recovered turn
  * goes on where it was; behind its end it says "done". What leaves none (`fail`, `hang`) comes once, before the answer
  * it stands in front of; a function in the list counts as an answer that leaves one.
+ * @throws {TypeError} names the entry that is no answer.
  */
 export function scriptedModel(script: Script): Model & { readonly requests: readonly ModelRequest[] } {
+  checkScript(script);
   const requests: ModelRequest[] = [];
   const listed = typeof script === 'function' ? undefined : listOf(script);
   return {
@@ -50,6 +52,21 @@ export function scriptedModel(script: Script): Model & { readonly requests: read
       return perform((await answer) ?? 'done', call);
     },
   };
+}
+
+function checkScript(script: unknown): void {
+  if (typeof script === 'function') return;
+  if (!Array.isArray(script)) {
+    throw new TypeError(
+      "scriptedModel needs a list of answers, or a function that gives them: scriptedModel(['hello']).",
+    );
+  }
+  for (const [index, entry] of script.entries()) {
+    const isAnswer = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
+    if (!isAnswer && typeof entry !== 'string' && typeof entry !== 'function') {
+      throw new TypeError(`script[${index}] must be a text, an object such as { calls } or { fail }, or a function.`);
+    }
+  }
 }
 
 type Listed = ScriptedAnswer | AskedAnswer;

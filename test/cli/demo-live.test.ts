@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { askedIn, liveStory } from '../../src/cli/demo/live.js';
+import { momentOf } from '../../src/cli/demo/moments.js';
 import { demoOptions } from '../../src/cli/demo/options.js';
 import type { AskedCall } from '../../src/cli/demo/story.js';
 import type { Message } from '../../src/index.js';
@@ -68,6 +69,9 @@ describe('durable-turn demo with a model behind a server', () => {
     expect(out).toContain(`a small release, as m does it at ${server.url}`);
     expect(out).toContain('---- SIGKILL  service 1');
     expect(out).toMatch(/post runners +receiver +2 +2 +- +-/);
+    // A call has one name in all lines, whatever its messages tell of it.
+    expect(out).toMatch(/reconcile: .*: +post \d/);
+    expect(out).not.toContain('a call ');
     expect(out).toMatch(/^each effect exactly once \(11 effects, 0 lost, 0 doubled, 2 kills\)$/m);
     expect(code).toBe(0);
     expect(server.lastAsked.headers.authorization).toBe('Bearer key');
@@ -96,6 +100,16 @@ describe('durable-turn demo with a model behind a server', () => {
     expect(code).toBe(0);
   });
 
+  it('says that nothing was tested with one that calls no tool', async () => {
+    const server = await loopback();
+    server.says(() => openaiAnswer({ text: ['I would rather not.'] }));
+    const { code, out } = await demo(server, '--kill-at', '5000');
+    expect(out).toMatch(/^ +nothing was tested: the turn had no effect/m);
+    expect(out).toMatch(/^nothing was tested \(0 effects, /m);
+    expect(out).not.toContain('exactly once (');
+    expect(code).toBe(1);
+  });
+
   it('says so when the server refuses', async () => {
     const server = await loopback();
     server.says(openaiError(404, { message: 'there is no model m' }));
@@ -103,6 +117,18 @@ describe('durable-turn demo with a model behind a server', () => {
     expect(out).toContain('there is no model m');
     expect(code).toBe(1);
   });
+});
+
+it('a nudge is told once, and not as input of a new turn', () => {
+  const at = { sessionId: 's', turnId: 's.t', at: 0, durable: true };
+  const message = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] };
+  const told = (origin: string): string | undefined => {
+    const meta = { id: 'm', turnId: 's.t', origin, at: 0 };
+    const event = { ...at, type: 'message', message, meta } as never;
+    return momentOf({ type: 'event', event }, String)?.words;
+  };
+  expect(told('nudge')).toBeUndefined();
+  expect(told('input')).toBe('input accepted, turn started');
 });
 
 describe('the story of a real model', () => {

@@ -1,9 +1,10 @@
 // Misuse is a TypeError that names the field; nothing of it is written.
 import { expect, it } from 'vitest';
-import { createTurnEngine, type EngineOptions } from '../../src/index.js';
+import { createTurnEngine, describeTools, type EngineOptions, jsonSchema, tool, toolFor } from '../../src/index.js';
 import { memoryStore } from '../../src/store/level-store.js';
 import { scriptedModel } from '../../src/testing/index.js';
-import { act, createWorld, hello } from './world.js';
+import { within } from './waiting.js';
+import { act, createWorld, HOUR_MS, hello } from './world.js';
 
 const inputs: readonly (readonly [RegExp, unknown])[] = [
   [/sendMessage needs/, undefined],
@@ -120,15 +121,114 @@ const engines: readonly (readonly [RegExp, object])[] = [
   [/^limits\.nothing/, { limits: { nothing: 1 } }],
   [/^recovery\.stalenessMs/, { recovery: { stalenessMs: -1 } }],
   [/^recovery\.forever/, { recovery: { forever: 1 } }],
+  [/^model\.contextTokens/, { model: { ...scriptedModel([]), contextTokens: -5 } }],
+  [/^model\.contextTokens/, { model: { ...scriptedModel([]), contextTokens: '200000' } }],
+  [/^tools must be/, { tools: 'x' }],
+  [/^tools must be/, { tools: null }],
+  [/^answers must be/, { answers: 5 }],
+  [/^compact/, { compact: 'x' }],
+  [/^loopDetector/, { loopDetector: true }],
+  [/^machine/, { machine: {} }],
+  [/^clock/, { clock: Date }],
+  [/^ids/, { ids: 'x' }],
+];
+
+/** What a plan of `prepareModelCall` may hold as well. */
+const plans: readonly (readonly [RegExp, object])[] = [
+  [/settings\.maxTokens is unknown/, { settings: { maxTokens: 5 } }],
+  [/settings must be/, { settings: 'x' }],
+  [/settings\.maxOutputTokens/, { settings: { maxOutputTokens: '5' } }],
+  [/settings\.temperature/, { settings: { temperature: Number.NaN } }],
+  [/settings\.stopSequences/, { settings: { stopSequences: 'x' } }],
+  [/settings\.reasoning/, { settings: { reasoning: 5 } }],
+  [/settings\.headers/, { settings: { headers: { a: 5 } } }],
+  [/toolChoice must be/, { toolChoice: 'any' }],
+  [/toolChoice must be/, { toolChoice: {} }],
+  [/toolChoice\.tool names "nope", which is no tool; there are good/, { toolChoice: { tool: 'nope' } }],
+  [/activeTools names "nope", which is no tool; there are good/, { activeTools: ['good', 'nope'] }],
+  [/activeTools must be/, { activeTools: 'x' }],
+  [/instructions must be/, { instructions: 5 }],
+  [/instructions must be/, { instructions: [{ role: 'user', content: 'x' }] }],
+  [/providerOptions must be/, { providerOptions: { a: 5 } }],
 ];
 
 it('createTurnEngine names each option that is wrong', () => {
   expect(() => createTurnEngine(right)).not.toThrow();
   expect(() => createTurnEngine(undefined as never)).toThrow(TypeError);
-  for (const [message, wrong] of engines) {
-    const make = (): unknown => createTurnEngine({ ...right, ...wrong } as EngineOptions);
+  for (const [message, wrong] of [...engines, ...plans]) {
+    const make = (): unknown =>
+      createTurnEngine({ ...right, tools: { good: act(() => 1) }, ...wrong } as EngineOptions);
     expect(make, JSON.stringify(wrong)).toThrow(TypeError);
     expect(make, JSON.stringify(wrong)).toThrow(message);
+  }
+});
+
+it('createTurnEngine takes every right value of what a model call is made with', () => {
+  const tools = { good: act(() => 1) };
+  const values: readonly Partial<EngineOptions>[] = [
+    { instructions: 'x', activeTools: [], toolChoice: 'required', settings: {}, providerOptions: { a: { b: 1 } } },
+    { instructions: [{ role: 'system', content: 'x' }], activeTools: ['good'], toolChoice: { tool: 'good' } },
+    { settings: { maxOutputTokens: 1, temperature: 0, stopSequences: ['x'], reasoning: 'high', headers: { a: 'b' } } },
+    { compact: false, loopDetector: false, model: { ...scriptedModel([]), contextTokens: 200_000 } },
+    // The names of a set that is built for each turn are known only there.
+    { tools: () => tools, activeTools: ['good'], toolChoice: { tool: 'good' } },
+  ];
+  for (const value of values) {
+    const store = memoryStore();
+    expect(() => createTurnEngine({ ...right, store, tools, ...value })).not.toThrow();
+  }
+});
+
+it('a plan of prepareModelCall is checked like the options, and a wrong one fails the call', async () => {
+  const wrong = [
+    ...plans,
+    [/model\.contextTokens/, { model: { ...scriptedModel([]), contextTokens: 0 } }],
+    [/model must have/, { model: 'gpt' }],
+    [/messages must be/, { messages: 'x' }],
+    [/toolChoce is unknown/, { toolChoce: 'auto' }],
+    [/it must give an object/, 'auto'],
+  ] as const;
+  for (const [message, plan] of wrong) {
+    const world = createWorld();
+    const engine = world.boot({ tools: { good: act(() => 1) }, prepareModelCall: () => plan as never });
+    const turn = await engine.startTurn(hello);
+    await world.advance(HOUR_MS);
+    const outcome = await within(turn.outcome);
+    expect(outcome, JSON.stringify(plan)).toMatchObject({ status: 'failed', reason: expect.stringMatching(message) });
+    expect(outcome.reason).toMatch(/^network: prepareModelCall failed: /);
+    expect(world.requests).toEqual([]);
+  }
+});
+
+it('a turn or call that is not there, or has ended, is told as that', async () => {
+  const world = createWorld();
+  const engine = world.boot();
+  const { turnId, outcome } = await engine.startTurn(hello);
+  await within(outcome);
+  const settle = (turn: string) => engine.settleCall(turn, `${turn}.00001.0000`, { outcome: 'notStarted', by: 'ann' });
+  const told = (code: string, message: RegExp): object => ({ code, message: expect.stringMatching(message) });
+  await expect(settle('s.unknown')).rejects.toMatchObject(told('TURN_NOT_FOUND', /no call "s\.unknown\.00001/));
+  await expect(settle('other.unknown')).rejects.toMatchObject(told('TURN_NOT_FOUND', /no call/));
+  await expect(engine.abandonTurn(turnId, 'x')).rejects.toMatchObject(told('TURN_NOT_FOUND', /ended as completed/));
+  await expect(engine.abandonTurn('s.unknown', 'x')).rejects.toMatchObject(told('TURN_NOT_FOUND', /there is no turn/));
+  const resumed = engine.resumeTurn(turnId, { person: 'ann' });
+  await expect(resumed).rejects.toMatchObject(told('TURN_NOT_RESUMABLE', /: it has ended as completed$/));
+});
+
+it('what makes tools, schemas and scripts names what is wrong', () => {
+  const wrong: readonly (readonly [RegExp, () => unknown])[] = [
+    [/^describeTools needs/, () => describeTools(undefined as never)],
+    [/^tools\.a must be a tool/, () => describeTools({ a: 5 } as never)],
+    [/^tool needs an object/, () => tool(undefined as never)],
+    [/^tool needs an object/, () => toolFor()(undefined as never)],
+    [/^jsonSchema needs/, () => jsonSchema('x' as never)],
+    [/^the check of jsonSchema/, () => jsonSchema({}, 'x' as never)],
+    [/^scriptedModel needs/, () => scriptedModel(undefined as never)],
+    [/^script\[0\] must be/, () => scriptedModel([5] as never)],
+  ];
+  for (const [message, call] of wrong) {
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(message);
   }
 });
 

@@ -183,7 +183,7 @@ it('a settlement is durable when it resolves, and can be given once', async () =
   await expect(
     engine.settleCall(turnId, `${turnId}.00009.0000`, { outcome: 'notStarted', by: 'x' }),
   ).rejects.toMatchObject({
-    code: 'TURN_CALL_NOT_IN_DOUBT',
+    code: 'TURN_NOT_FOUND',
   });
 });
 

@@ -162,7 +162,7 @@ it('a context that is too long ends as failed, with the reason that there is no 
   const world = createWorld();
   world.says({ fail: 'contextLength' });
   const turn = await world.boot({ compact: false }).startTurn(hello);
-  expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'noCompactor' });
+  expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'contextLength: noCompactor' });
   expect(world.requests).toHaveLength(1);
 });
 

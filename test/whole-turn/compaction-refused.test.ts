@@ -141,9 +141,9 @@ it('an answer of the compactor that comes after its time is not taken', async ()
 
 it('a reactive one that gains nothing ends the turn with the reason (case C22)', async () => {
   const reasons: [Compactor | false, RegExp][] = [
-    [useless().compact, /not shorter by a tenth/],
-    [() => Promise.reject(new Error('no quota')), /no quota/],
-    [false, /noCompactor/],
+    [useless().compact, /^contextLength: not shorter by a tenth/],
+    [() => Promise.reject(new Error('no quota')), /^contextLength: no quota/],
+    [false, /^contextLength: noCompactor/],
   ];
   for (const [compact, reason] of reasons) {
     const world = createWorld();
@@ -161,7 +161,7 @@ it('a reactive one that hangs ends the turn after five minutes, with the reason'
   const turn = await world.boot({ tools: readTools, compact: () => never() }).startTurn(hello);
   await until(() => world.requests.length === 4, 'the model refuses');
   await world.advance(5 * MINUTE_MS);
-  expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'timeout' });
+  expect(await within(turn.outcome)).toMatchObject({ status: 'failed', reason: 'contextLength: timeout' });
 });
 
 it('a reactive one is tried once in a turn: the same refusal again ends it with the reason, also across a restart', async () => {

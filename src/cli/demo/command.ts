@@ -16,7 +16,7 @@ import { Round, type RoundResult } from './round.js';
 import { scriptedStory } from './script.js';
 import { exitCodeOf } from './verdict.js';
 
-/** Answers the exit code: 0, or 1 if any effect was lost or doubled, or 2 for a wrong option. */
+/** Answers the exit code: 0, or 1 if any effect was lost or doubled or nothing was tested, or 2 for a wrong option. */
 export async function demo(args: readonly string[]): Promise<number> {
   let options: DemoOptions | null;
   try {

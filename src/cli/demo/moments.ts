@@ -74,7 +74,8 @@ function momentOfEvent(event: TurnEvent, labelOf: LabelOf): Moment | undefined {
     case 'phase':
       return event.phase === 'awaitingLLM' ? moment('model called') : undefined;
     case 'message': {
-      const { message } = event;
+      const { message, meta } = event;
+      if (meta.origin === 'nudge') return undefined; // told as the event `nudge`
       if (message.role === 'user') return moment('input accepted, turn started', [], { durable });
       if (message.role !== 'assistant') return undefined;
       const said = message.content.find((part) => part.type === 'text');

@@ -23,7 +23,8 @@ the turn is parked: a person decides after the restart. No network, no key: the 
   --model name      the model to ask there; it is told what to do, and may do something else
   --seed n          the first round's seed for --kill-at random; each further round adds 1
 
-Exit code: 0, or 1 if any effect was lost or doubled, or 2 for a wrong option.
+Exit code: 0, or 1 if any effect was lost or doubled, a turn failed or had no effect at all (nothing was tested then),
+or 2 for a wrong option.
 `;
 
 export interface DemoOptions {

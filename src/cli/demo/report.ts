@@ -82,7 +82,9 @@ export class Report implements RoundWatcher {
     const rounds = results.length > 1 ? `${results.length - wrong} of ${results.length} rounds: ` : '';
     this.print('');
     if (wrong === 0) this.print(this.paint.good(`${rounds}each effect exactly once (${counts})`));
-    else this.print(this.paint.bad(`${rounds}NOT each effect exactly once (${counts})`));
+    else if (results.every(({ verdict }) => verdict.rows.length === 0)) {
+      this.print(this.paint.bad(`${rounds}nothing was tested (${counts})`));
+    } else this.print(this.paint.bad(`${rounds}NOT each effect exactly once (${counts})`));
   }
 
   private wholeRound(result: RoundResult, unused: readonly Kill[]): void {

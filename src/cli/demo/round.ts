@@ -62,6 +62,9 @@ export class Round {
   private parting: NodeJS.Timeout | undefined;
   /** The service that runs now has been killed. */
   private sent = false;
+  /** A call has one name, the first it was heard of by: not every message says which tool it is of. */
+  private readonly labelOf: Story['labelOf'] = (callId, toolName) =>
+    this.witness.calls.get(callId)?.label ?? this.story.labelOf(callId, toolName);
   private readonly person = new Person((decision, again) => this.decide(decision, again));
 
   constructor(folder: string, plan: KillPlan, watcher: RoundWatcher, story: Story) {
@@ -90,7 +93,7 @@ export class Round {
     const expected = this.story.expected(this.asked);
     const verdict = judge(expected, worldIn(this.folder, expected));
     const { witness, startedAt, done } = this;
-    return { verdict, kills: done, witness, startedAt, endedAt, failure };
+    return { verdict, kills: done, witness, startedAt, endedAt, failure: failure ?? untested(verdict) };
   }
 
   /** Kills that were planned for a moment the turn did not reach. */
@@ -147,7 +150,7 @@ export class Round {
     const isNews = this.witness.hear(message, at);
     if (message.type === 'calls') this.asked = message.calls;
     if (message.type === 'rest') this.rest = message.rest;
-    const moment = isNews ? momentOf(message, this.story.labelOf) : undefined;
+    const moment = isNews ? momentOf(message, this.labelOf) : undefined;
     if (moment !== undefined) this.tell(at, `service ${this.services}`, moment);
     this.person.hear(message);
     if (message.type === 'parked' && !this.person.isThere) this.partFrom();
@@ -155,14 +158,14 @@ export class Round {
 
   private decide(decision: Decide, again: boolean): void {
     this.service?.send(decision);
-    this.tell(performance.now(), PERSON, momentOfDecision(decision, again, this.story.labelOf));
+    this.tell(performance.now(), PERSON, momentOfDecision(decision, again, this.labelOf));
   }
 
   private heardLanding(landed: Landed): void {
     const at = performance.now();
     this.landings += 1;
     this.witness.land(landed, at);
-    this.tell(at, 'receiver', momentOfLanding(landed, this.story.labelOf));
+    this.tell(at, 'receiver', momentOfLanding(landed, this.labelOf));
   }
 
   private tell(at: number, who: string, moment: Moment): void {
@@ -205,6 +208,12 @@ export class Round {
     this.person.stopThinking();
   }
 }
+
+/** A turn without an effect says nothing about effects: a model that refuses to call tools is no success. */
+const untested = ({ rows }: Verdict): string | null =>
+  rows.length > 0
+    ? null
+    : 'nothing was tested: the turn had no effect that can be counted. Ask a model that calls tools (--model).';
 
 const receiverFile = (folder: string): string => join(folder, 'receiver.jsonl');
 
