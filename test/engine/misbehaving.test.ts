@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { type Tool, type TurnMachine, turnMachine } from '../../src/index.js';
 import { calm, gate, never, until, within } from './waiting.js';
-import { act, calls, createWorld, hello, MINUTE_MS, type Options, only, type World } from './world.js';
+import { act, calls, createWorld, HOUR_MS, hello, MINUTE_MS, type Options, only, type World } from './world.js';
 
 const outputs = async (world: World) =>
   (await world.messages()).flatMap(({ message }) =>
@@ -145,6 +145,7 @@ it('an onEvent that throws stops nothing, and does not go unnoticed', async () =
 it('a prepareModelCall that returns nonsense fails the call, not the engine', async () => {
   const world = createWorld();
   const turn = await world.boot({ prepareModelCall: () => ({ messages: 5 }) as never }).startTurn(hello);
+  await world.advance(HOUR_MS);
   expect(await within(turn.outcome)).toMatchObject({ status: 'failed' });
 });
 
