@@ -250,7 +250,7 @@ describe('on a folder of its own', () => {
     const { code, out } = await run('abandon', folder, turnId, '--reason', 'nobody knows it any more');
     expect({ code, out }).toEqual({ code: 0, out: `${turnId} is abandoned: nobody knows it any more\n` });
     const again = await here('abandon', folder, turnId, '--reason', 'r');
-    expect(again).toMatchObject({ code: 1, errors: expect.stringContaining(`there is no turn "${turnId}"`) });
+    expect(again).toMatchObject({ code: 1, errors: expect.stringContaining(`turn "${turnId}" is not under way`) });
 
     const store = await openLevelStore({ path: folder });
     const outcomes: TurnOutcome[] = [];
