@@ -5,11 +5,13 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
+import { refuseForeign } from './format.js';
 import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
 import { openDatabase } from './opening.js';
 import { forgetOpenings, openedAlone, reserve } from './owner.js';
 import { type RepairReport, repairAlone, UNTOLD } from './repair.js';
-import { RunFile } from './run-file.js';
+import { RunFile, readLastRun } from './run-file.js';
+import { Salvage } from './salvage-files.js';
 import { isSwapPending } from './swap.js';
 import type { Level as OpenLevel } from './tables.js';
 
@@ -97,7 +99,11 @@ class FolderBacking implements Backing {
 async function intactSequence(folder: string): Promise<number> {
   if (!isSwapPending(folder)) {
     const { findings, content } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : 'start');
-    if (findings.length === 0) return content.lastSequence;
+    if (findings.length === 0) {
+      // A folder that a store has had open needs no look at its entries.
+      if (readLastRun(folder) === null) refuseForeign(new Salvage(content).entries());
+      return content.lastSequence;
+    }
   }
   tellRepair(await repairAlone(folder));
   return readWhole(folder).lastSequence;

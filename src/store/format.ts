@@ -41,10 +41,7 @@ export async function checkFormat(tables: Tables): Promise<Position | null> {
     }
     // A database of ours without the record has lost it; a start-up must not fail for that (I12).
     if (isOurs(String(first))) return START;
-    throw new TurnError(
-      'TURN_STORE_FORMAT',
-      'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
-    );
+    throw foreignError();
   }
   const record = decodeRecord('meta', FORMAT_KEY, bytes);
   // Damaged: what it said is not known, and a migration changes nothing that is new. A start-up must not fail (I12).
@@ -58,6 +55,28 @@ export async function checkFormat(tables: Tables): Promise<Position | null> {
   }
   return format < FORMAT ? START : (migrated ?? null);
 }
+
+/**
+ * The same for files that LevelDB has not opened yet: it would change them before anybody could refuse.
+ * @param entries In the order of keys.
+ * @throws {TurnError} TURN_STORE_FORMAT where there are entries, and none of ours.
+ */
+export function refuseForeign(entries: Iterable<{ readonly key: Buffer }>): void {
+  let found = false;
+  for (const { key } of entries) {
+    if (isOurs(key.toString())) return;
+    found = true;
+    // All of ours begin with the separator of sublevels: none is behind this key.
+    if (key.toString() >= '"') break;
+  }
+  if (found) throw foreignError();
+}
+
+const foreignError = (): TurnError =>
+  new TurnError(
+    'TURN_STORE_FORMAT',
+    'The folder holds a LevelDB database that durable-turn did not write; choose another folder.',
+  );
 
 interface FormatRecord {
   readonly format: number;

@@ -2,7 +2,7 @@
  * Owns the answer to one question: are the files of this folder what LevelDB wrote?
  * Must not know repair. Changes nothing, and may run beside a service, but then sees files come and go.
  */
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, TurnError } from '../core/errors.js';
 import { type Finding, type FolderContent, isDatabaseFile, readFolder } from './folder-content.js';
@@ -104,5 +104,7 @@ export function databaseFolder(path: string): string {
       cause: error,
     });
   }
+  const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
+  if (link) throw new TurnError('TURN_NOT_FOUND', `There is no database in ${path}: it is a link to nothing.`);
   throw new TurnError('TURN_NOT_FOUND', `There is no database in ${path}.`);
 }

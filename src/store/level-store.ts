@@ -41,6 +41,9 @@ export async function openLevelStore(options: LevelStoreOptions): Promise<TurnSt
   if (typeof options?.path !== 'string' || options.path === '') {
     throw new TypeError('openLevelStore needs { path }: the folder of the database.');
   }
+  if (options.path.includes('\0')) {
+    throw new TypeError('path must not contain a NUL character: no file system has such a folder.');
+  }
   checkFields(options, { path: true, shared: true, onMigration: true });
   if (options.shared !== undefined && typeof options.shared !== 'boolean') {
     throw new TypeError('shared must be true or false.');

@@ -8,6 +8,7 @@ import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { DamagedSession } from '../core/ports.js';
 import type { Finding, FolderContent } from './folder-content.js';
+import { refuseForeign } from './format.js';
 import { withFolderLock } from './guard.js';
 import { databaseFolder, inspect, readWhole } from './inspect.js';
 import { headKey, KINDS, sessionOfHead } from './keys.js';
@@ -42,7 +43,8 @@ export const UNTOLD =
 /**
  * Repairs the database in a folder that nobody has open. Without damage it changes nothing.
  * @param progress Gets the bytes read so far.
- * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_DAMAGED where nothing is left to
+ * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_STORE_FORMAT for a whole database that
+ * somebody else filled, TURN_DAMAGED where nothing is left to
  * repair, TURN_STORE_FAILED, for example where there is no space for the new database: nothing was changed, unless the error
  * says that the repair goes on with the next opening.
  */
@@ -74,6 +76,7 @@ export function repairAlone(folder: string, progress?: (bytes: number) => void):
 async function repairLocked(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
   if (findings.length === 0) {
+    refuseForeign(new Salvage(content).entries());
     return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
   }
   const report = { folder, findings, ...(await rebuild(folder, content)) };

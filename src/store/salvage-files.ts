@@ -33,13 +33,18 @@ export class Salvage {
   /** The newest write of each key, deleted keys left out. */
   *entries(): Generator<Write & { readonly value: Buffer }> {
     const heap = new Heap();
-    for (const source of this.#sources()) heap.add(source);
-    let last: Buffer | null = null;
-    for (let write = heap.take(); write !== null; write = heap.take()) {
-      this.lastSequence = Math.max(this.lastSequence, write.sequence);
-      if (last?.equals(write.key)) continue;
-      last = write.key;
-      if (write.value !== null) yield write as Write & { readonly value: Buffer };
+    try {
+      for (const source of this.#sources()) heap.add(source);
+      let last: Buffer | null = null;
+      for (let write = heap.take(); write !== null; write = heap.take()) {
+        this.lastSequence = Math.max(this.lastSequence, write.sequence);
+        if (last?.equals(write.key)) continue;
+        last = write.key;
+        if (write.value !== null) yield write as Write & { readonly value: Buffer };
+      }
+    } finally {
+      // Whoever has seen enough leaves tables open.
+      heap.close();
     }
   }
 
@@ -118,6 +123,10 @@ class Heap {
     }
     this.#sink();
     return write;
+  }
+
+  close(): void {
+    for (const { rest } of this.#cursors) rest.return?.();
   }
 
   #sink(): void {

@@ -31,7 +31,10 @@ export interface CrashMatrixOptions {
   readonly expect?: {
     /** The status of every schedule; those that end parked are told as that instead. Default: not compared. */
     readonly outcome?: OutcomeStatus;
-    /** How often each call of a tool takes effect. Default: as often as in the run without a crash. */
+    /**
+     * How often each call of a tool takes effect; `{}` where none takes any. Default: as often as in the run without a
+     * crash, in which there has to be one.
+     */
     readonly effects?: { readonly [tool: string]: number };
   };
   /** One crash at every point; or, with `pairs`, also a second one at every point behind it. Default `single`. */
@@ -45,6 +48,8 @@ export interface CrashMatrixOptions {
   /** How long one process may take, in ms on the wall. Default 10,000. */
   readonly timeoutMs?: number;
 }
+
+type Expectation = NonNullable<CrashMatrixOptions['expect']>;
 
 const KNOWN: Readonly<Record<keyof CrashMatrixOptions, true>> = {
   createEngine: true,
@@ -63,7 +68,8 @@ const KNOWN: Readonly<Record<keyof CrashMatrixOptions, true>> = {
  * Runs your agent with a crash at every point at which one could make a difference: before and behind every write, and
  * behind every effect. A crash cuts a process off from its store, clock and model for good; the next one starts on what
  * is on the disk. One matrix at a time for one ledger.
- * @throws {TypeError} an option is missing or unknown. @throws {Error} the scenario is not right without a crash.
+ * @throws {TypeError} an option is missing or unknown. @throws {Error} the scenario is not right without a crash, or
+ * nothing would be tested: no effect was recorded, or no process came to the point that `seed` names.
  */
 export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashReport> {
   const agent = agentOf(options);
@@ -74,7 +80,7 @@ export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashRep
     const whole = await runSchedule(agent, [], work);
     const expected = expectedOf(whole, expect.effects ?? {}, expect.outcome);
     const tools = [...whole.effects.map(({ tool }) => tool), ...Object.keys(expect.effects ?? {})];
-    checkWhole(whole, new Tally(expected, tools), expect.outcome);
+    checkWhole(whole, new Tally(expected, tools), expect);
     const tally = new Tally(expected, tools);
     const schedules = new Schedules(async (schedule) => {
       const done = await runSchedule(agent, schedule, work);
@@ -83,7 +89,8 @@ export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashRep
     }, agent.realTime);
     schedules.knows([], whole.points);
     if (only !== undefined) await schedules.run(only);
-    else await runAll(schedules, { pairs: points === 'pairs', random, seed });
+    if (only !== undefined && tally.crashes === 0) throw neverFired(seed, whole.points);
+    if (only === undefined) await runAll(schedules, { pairs: points === 'pairs', random, seed });
     return tally.report(seed);
   } finally {
     agent.ledger.listen(undefined);
@@ -138,16 +145,29 @@ async function runAll(schedules: Schedules, { pairs, random, seed }: Plan): Prom
 }
 
 /** What is wrong without a crash would be counted as the fault of every crash. */
-function checkWhole(whole: CrashRun, tally: Tally, outcome: string | undefined): void {
+function checkWhole(whole: CrashRun, tally: Tally, { outcome, effects }: Expectation): void {
   tally.add(whole);
   const { firstFailure } = tally.report('');
   const parked =
     whole.parked.length > 0 ? ` while ${whole.parked.map(({ tool }) => tool).join(', ')} wait for a person` : '';
   const otherwise = outcome === undefined || outcome === whole.outcome ? undefined : `it is ${whole.outcome}${parked}`;
-  const reason = firstFailure?.reason ?? otherwise;
+  const reason = firstFailure?.reason ?? otherwise ?? withoutEffect(whole, effects);
   if (reason === undefined) return;
   throw new Error(`Without any crash, ${reason}. Mend the scenario or \`expect\` first.\n${whole.timeline}`);
 }
+
+/** Where no effect is counted none can be lost or doubled, so every schedule would pass. */
+function withoutEffect({ effects }: CrashRun, expected: Expectation['effects']): string | undefined {
+  const meant = expected !== undefined && Object.values(expected).every((times) => times === 0);
+  if (effects.length > 0 || meant) return undefined;
+  return 'no effect was recorded: call `ledger.record()` where a tool takes effect, or give `expect: { effects: {} }` if none does';
+}
+
+const neverFired = (seed: string, points: readonly CrashPoint[]): Error =>
+  new Error(
+    `seed: no process came to the first point of ${JSON.stringify(seed)}, so nothing was tested. ` +
+      `Without a crash there are: ${points.join(', ')}.`,
+  );
 
 /** @throws {TypeError} names the option and what it has to be. */
 function agentOf(options: CrashMatrixOptions): Agent {

@@ -8,6 +8,8 @@ import { repairFolder } from '../../src/store/repair.js';
 import { appended, textsOf } from './fixtures.js';
 import { temporaryFolder } from './world.js';
 
+/** Removed after each test, with the folder of the database and the copies of it that a test makes beside it. */
+let world = '';
 let path = '';
 const { renameSync, fsyncSync } = fs;
 const restoreDisk = (): void => {
@@ -15,11 +17,12 @@ const restoreDisk = (): void => {
   syncBuiltinESMExports();
 };
 beforeEach(() => {
-  path = temporaryFolder();
+  world = temporaryFolder();
+  path = join(world, 'database');
 });
 afterEach(() => {
   restoreDisk();
-  rmSync(path, { recursive: true, force: true });
+  rmSync(world, { recursive: true, force: true });
 });
 
 /** From its `nth` call on, this function of the file system fails; the result says whether it came to that. */
@@ -66,7 +69,6 @@ describe('a repair whose exchange of files fails', () => {
         await again.close();
         expect(readdirSync(path).filter((left) => /^repair/.test(left))).toEqual([]);
       }
-      rmSync(damaged, { recursive: true, force: true });
       expect([...outcomes].sort()).toEqual(['half', 'unchanged']);
     });
   }

@@ -29,15 +29,18 @@ import { temporaryFolder } from './world.js';
 
 let program = '';
 let programFolder = '';
+/** Removed after each test, with the folder of the database and the copies of it that a test makes beside it. */
+let world = '';
 let path = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('child.ts'));
 });
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
-  path = temporaryFolder();
+  world = temporaryFolder();
+  path = join(world, 'database');
 });
-afterEach(() => rmSync(path, { recursive: true, force: true }));
+afterEach(() => rmSync(world, { recursive: true, force: true }));
 
 const openElsewhere = (): string => execFileSync(process.execPath, [program, 'open', path]).toString().trim();
 
@@ -159,7 +162,6 @@ describe('a repair', () => {
       const { LOCK, ...kept } = bytesIn(original);
       expect(bytesIn(join(path, 'damaged-1'))).toEqual(kept);
     }
-    for (const left of [original, `${original}-repaired`]) rmSync(left, { recursive: true, force: true });
   });
 
   it('that a crash cut off before its first move begins again, and a second repair keeps its files beside the first', async () => {

@@ -142,7 +142,8 @@ describe('an agent that is wrong', () => {
     const report = await run(
       {},
       {
-        expect: { outcome: 'completed' },
+        // The bank of this engine has a ledger that nobody looks at.
+        expect: { outcome: 'completed', effects: {} },
         createEngine: (world) => {
           const bank = new Bank();
           return engineWith(world, { pay: payTool(bank) }, { recovery: { stalenessMs: 1 } });
@@ -218,6 +219,30 @@ describe('a scenario that cannot be judged', () => {
     );
     expect(report.outcomes).toEqual({ threw: 1 });
     expect(report.firstFailure?.timeline).toContain('THROWS Error: not twice');
+  });
+});
+
+describe('a matrix in which nothing would be tested', () => {
+  const silent = (more: Partial<CrashMatrixOptions> = {}) => {
+    const bank = new Bank();
+    const pay = { ...payTool(bank), execute: async () => 'paid' };
+    return crashMatrix(matrixOf(bank, { pay }, more));
+  };
+
+  it('is refused where no tool records an effect, unless it is said that none does', async () => {
+    const refused = 'Without any crash, no effect was recorded: call `ledger.record()`';
+    await expect(silent()).rejects.toThrow(refused);
+    await expect(silent({ expect: { effects: { pay: 1 } } })).rejects.toThrow(refused);
+    for (const effects of [{}, { pay: 0 }]) {
+      expect(await silent({ expect: { effects } })).toMatchObject({ effects: {}, failures: 0 });
+    }
+  });
+
+  it('is refused where no process comes to the point that the seed names', async () => {
+    await expect(run({}, { seed: 'crash at effect 99' })).rejects.toThrow(
+      /no process came to the first point of "crash at effect 99".*there are: write 1 before, write 1 behind/s,
+    );
+    expect(await run({}, { seed: 'crash at effect 1, effect 99' })).toMatchObject({ schedules: 1, crashes: 1 });
   });
 });
 

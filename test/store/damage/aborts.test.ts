@@ -16,15 +16,18 @@ import { temporaryFolder } from '../world.js';
 
 let program = '';
 let programFolder = '';
+/** Removed after each test, with the folder of the database and the copies of it that a test makes beside it. */
+let world = '';
 let path = '';
 beforeAll(async () => {
   ({ folder: programFolder, program } = await bundle('damage/abort-program.ts'));
 });
 afterAll(() => rmSync(programFolder, { recursive: true, force: true }));
 beforeEach(() => {
-  path = temporaryFolder();
+  world = temporaryFolder();
+  path = join(world, 'database');
 });
-afterEach(() => rmSync(path, { recursive: true, force: true }));
+afterEach(() => rmSync(world, { recursive: true, force: true }));
 
 interface Said {
   readonly read: readonly string[];
@@ -90,7 +93,6 @@ it('a damaged table that kills a process reading it by LevelDB alone never reach
   const copy = `${path}-naive`;
   cpSync(path, copy, { recursive: true });
   expect(await run('naive', copy)).toBe('SIGABRT');
-  rmSync(copy, { recursive: true, force: true });
 
   expect(await run('store', path)).toEqual({
     read: ['s0: 20 messages', 's1: TURN_DAMAGED', 's2: 20 messages'],
@@ -119,7 +121,6 @@ it('case C29: CURRENT that is gone makes LevelDB alone begin an empty database, 
   cpSync(path, copy, { recursive: true });
   expect(await run('naive', copy)).toBe('0 entries');
   expect(readdirSync(copy).filter((name) => name.endsWith('.ldb'))).toEqual([]);
-  rmSync(copy, { recursive: true, force: true });
   expect(await run('store', path)).toEqual({ read: ['s0: 20 messages', 's1: 20 messages'], repaired: true });
 });
 
@@ -135,7 +136,6 @@ it('a bit in the middle of the log makes LevelDB alone forget what came after it
   const copy = `${path}-naive`;
   cpSync(path, copy, { recursive: true });
   const naive = Number.parseInt((await run('naive', copy)) as string, 10);
-  rmSync(copy, { recursive: true, force: true });
   // Head, message and marker of each, and the format: LevelDB dropped several commits without a word.
   expect(naive).toBeLessThan(50 * 3 - 5);
   const said = (await run('store', path)) as Said;
