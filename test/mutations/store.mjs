@@ -93,8 +93,8 @@ export const STORE = [
   {
     breaks: 'An epoch that was left behind is never swept.',
     file: JOB,
-    search: 'this.#context.sweep(this.lane, this.#old.epoch);',
-    replace: 'void this.#old.epoch;',
+    search: 'this.#context.sweep(this.lane, old.epoch);',
+    replace: 'void old.epoch;',
     tests: ['test/store/faults.test.ts', 'test/store/model.test.ts'],
   },
 ];
