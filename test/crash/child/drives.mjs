@@ -1,8 +1,8 @@
 // What a process of the service does with its engine, once the store is open: each takes up first what was interrupted.
 
 async function takeUp({ engine }) {
-  const { resumed, held, parked, abandoned } = await engine.recover();
-  return { resumed: resumed.map(({ turnId }) => turnId), held, parked, abandoned };
+  const { resumed, held, parked, abandoned, damaged } = await engine.recover();
+  return { resumed: resumed.map(({ turnId }) => turnId), held, parked, abandoned, damaged };
 }
 
 /** The same message in every process, as a caller sends it again that heard no answer. */
