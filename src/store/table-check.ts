@@ -10,7 +10,7 @@ import type { Finding, FolderContent, Table } from './folder-content.js';
 import type { Kind } from './keys.js';
 import { type IndexedBlock, TableFile } from './leveldb/table-file.js';
 
-/** Up to here all tables are verified at every opening: it takes some 12 ms. Above, what a start-up scans is. */
+/** Up to here all tables are verified at every opening. Above, what a start-up scans is: its cost has to end somewhere. */
 const VERIFY_BYTES = 8 << 20;
 
 /** What is scanned before anybody asks for a session: damage there could hide an interrupted turn or waiting input. */
