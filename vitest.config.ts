@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/seed.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 300_000,

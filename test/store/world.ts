@@ -26,14 +26,20 @@ export abstract class World {
   unreadable: (kind: string, key: string) => boolean = () => false;
   opened = 0;
   #handle: Handle | null = null;
+  /** How many processes have come and gone. */
+  #deaths = 0;
 
   protected abstract make(): Handle;
+  /** What is stored becomes that of the next process: no handle of the last one reaches it any more. */
+  protected abstract handOver(): Promise<void>;
   abstract dispose(): Promise<void>;
 
   store(): LevelTurnStore {
+    const deaths = this.#deaths;
     return new LevelTurnStore('test', {
       open: async () => {
-        if (this.gone) throw Object.assign(new Error('no such disk'), { code: 'EIO' });
+        // A store of a process that is gone may still be sweeping; it must not come back beside its successor.
+        if (this.gone || deaths !== this.#deaths) throw Object.assign(new Error('no such disk'), { code: 'EIO' });
         return this.#handleNow();
       },
       release: () => {},
@@ -48,8 +54,11 @@ export abstract class World {
 
   /** The process is gone: whatever the store was doing, its handle ends here. */
   async crash(): Promise<void> {
-    await this.#handle?.close();
+    this.#deaths += 1;
+    const handle = this.#handle;
     this.#handle = null;
+    await this.handOver();
+    await handle?.close();
     this.fate = () => 'pass';
     this.gone = false;
   }
@@ -122,10 +131,18 @@ export abstract class World {
 const corruption = () => Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' });
 
 class MemoryWorld extends World {
-  readonly #level = new MemoryLevel<string, Buffer>();
+  #level = new MemoryLevel<string, Buffer>();
 
   protected make(): Handle {
     return this.#level as unknown as Handle;
+  }
+  protected async handOver(): Promise<void> {
+    const encoding = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
+    if (this.#level.status !== 'open') await this.#level.open();
+    const stored = await this.#level.iterator<Buffer, Buffer>(encoding).all();
+    this.#level = new MemoryLevel<string, Buffer>();
+    const ops = stored.map(([key, value]) => ({ type: 'put' as const, key, value }));
+    await this.#level.batch<Buffer, Buffer>(ops, encoding);
   }
   async dispose(): Promise<void> {}
 }
@@ -136,6 +153,7 @@ class FolderWorld extends World {
   protected make(): Handle {
     return new Level<string, Buffer>(this.#path) as unknown as Handle;
   }
+  protected async handOver(): Promise<void> {}
   async dispose(): Promise<void> {
     await this.crash();
     rmSync(this.#path, { recursive: true, force: true });

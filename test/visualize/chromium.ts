@@ -56,7 +56,9 @@ export class Chromium {
       '--remote-debugging-pipe',
       `--user-data-dir=${this.#profile}`,
     ];
-    this.#child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    // A group of its own, so that none of its many processes outlives it.
+    this.#child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true });
+    process.once('exit', this.#killAll);
     const from = this.#child.stdio[4] as Readable;
     from.setEncoding('utf8');
     from.on('data', (chunk: string) => this.#read(chunk));
@@ -85,6 +87,14 @@ export class Chromium {
     });
   }
 
+  readonly #killAll = (): void => {
+    try {
+      process.kill(-(this.#child.pid as number), 'SIGKILL');
+    } catch {
+      // Nobody of the group is left.
+    }
+  };
+
   listen(listener: (message: Message) => void): void {
     this.#listeners.add(listener);
   }
@@ -100,8 +110,11 @@ export class Chromium {
 
   async close(): Promise<void> {
     const gone = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.kill('SIGKILL');
+    // Asked first: a browser that is killed leaves processes behind that go on writing to the profile.
+    this.send('Browser.close').catch(() => {});
     await gone;
+    this.#killAll();
+    process.off('exit', this.#killAll);
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
