@@ -1,10 +1,12 @@
 /**
  * Owns what it means that a turn is abandoned. Must not know which gate said so.
  */
+
 import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
 import { outcomeRecord, withDue } from './outcome.js';
+import { readable } from './readable.js';
 import type { Roster } from './roster.js';
 import { TurnRecords } from './turn-records.js';
 import type { Written } from './written.js';
@@ -36,7 +38,7 @@ export async function abandon(
     writer.next({ ...doubts?.written.patch, ...patch }, { ...doubts?.written.parts, outcomes: [record] }, lease),
   );
   const turn = { sessionId: head.sessionId, turnId };
-  if (doubts !== undefined) roster.written(turn, doubts.records.markWritten(doubts.written));
+  if (doubts !== undefined) roster.announcer.written(turn, doubts.records.markWritten(doubts.written));
   roster.endResting(turn, outcome);
 }
 
@@ -45,7 +47,7 @@ async function doubtsOf(
   roster: Roster,
   head: Head,
 ): Promise<{ readonly records: TurnRecords; readonly written: Written } | undefined> {
-  const session = await roster.readable(() => roster.store.load(head.sessionId));
+  const session = await readable(() => roster.store.load(head.sessionId));
   if (session === undefined) return undefined;
   const records = new TurnRecords(head.turnId as string, session, roster.settings);
   records.journal.loseDispatched('crash');

@@ -16,6 +16,7 @@ import { approvalOf } from './announcements.js';
 import { checkFilter } from './check-options.js';
 import { buildForeign, setupBounds } from './foreign.js';
 import { inTime } from './in-time.js';
+import { readable } from './readable.js';
 import type { Recovery } from './recovery.js';
 import { RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
@@ -50,7 +51,7 @@ export class Approvals {
     const found: Approval[] = [];
     for (const { sessionId } of await store.markers(settings.agent)) {
       if (filter.sessionId !== undefined && filter.sessionId !== sessionId) continue;
-      const calls = await this.roster.readable(() => this.waitingIn(sessionId));
+      const calls = await readable(() => this.waitingIn(sessionId));
       for (const call of calls ?? []) found.push(approvalOf(sessionId, call));
     }
     return found;
@@ -134,7 +135,7 @@ export class Approvals {
   ): DecisionResult {
     if (typeof result === 'object') throw new TypeError(result.invalid);
     if (result === 'applied') {
-      this.roster.announce({ type: 'approvalDecided', approvalId, allow, by }, { sessionId, turnId }, true);
+      this.roster.announcer.announce({ type: 'approvalDecided', approvalId, allow, by }, { sessionId, turnId }, true);
     }
     return result;
   }

@@ -1,6 +1,6 @@
 /**
- * Owns the real clock and the real ids. Everything else in the engine gets them injected.
- * Must not know who asks.
+ * Owns the real clock and the real ids, and waiting on whatever clock there is. Everything else in the engine gets them
+ * injected. Must not know who asks.
  */
 import { randomFillSync } from 'node:crypto';
 import type { Clock, Ids } from '../core/ports.js';
@@ -25,3 +25,17 @@ export const randomIds: Ids = () => {
   left -= ID_BYTES;
   return pool.toString('base64url', left, left + ID_BYTES);
 };
+
+/** Resolves after `ms`, or when the signal aborts. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      disarm();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const disarm = clock.after(ms, done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -54,7 +54,7 @@ export class Delivery {
       return true;
     } catch (thrown) {
       const undelivered = { type: 'outcomeUndelivered', reason: messageOf(thrown) } as const;
-      this.roster.announce(undelivered, { sessionId, turnId: record.turnId }, false);
+      this.roster.announcer.announce(undelivered, { sessionId, turnId: record.turnId }, false);
       return false;
     }
   }

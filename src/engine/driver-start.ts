@@ -3,24 +3,22 @@
  * Must not know how it drives.
  */
 import { HardIdleTimeout } from '../core/errors.js';
-import type { EventBody, TurnRest } from '../core/events.js';
+import type { TurnRest } from '../core/events.js';
 import type { Lease } from '../core/ports.js';
 import type { Head, Phase } from '../core/records.js';
 import type { Plan } from '../core/step.js';
+import type { Announcer } from './announcer.js';
 import type { HeadWriter } from './head-writer.js';
 import type { Settings } from './options.js';
 import type { LateOutcome } from './tool-work.js';
 import type { TurnRecords } from './turn-records.js';
 import type { Foreign } from './turn-scope.js';
-import type { Durable } from './written.js';
 
 /** Where a driver stopped. `lost`: somebody else owns the session, or the turn cannot go on in this process. */
 export type DriverEnd = TurnRest | { readonly status: 'lost' };
 
 export interface DriverHost {
-  announce(event: EventBody, turn: TurnName, durable: boolean): void;
-  /** A commit of the turn is durable. */
-  written(turn: TurnName, durable: Durable): void;
+  readonly announcer: Announcer;
   /** The driver is done: its turn ended, parked, was handed over or lost. */
   rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void;
   /** Somebody said, from an authenticated request, that they are there. */

@@ -2,6 +2,7 @@
  * Owns the public engine: it puts the parts together and gives them one face.
  * Must not do anything itself that a part could own.
  */
+
 import { OFF_MS } from '../../machines/index.js';
 import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
@@ -15,6 +16,7 @@ import { withShown } from '../core/outputs.js';
 import type { BackupProgress, TurnStore } from '../core/ports.js';
 import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
+import { NOBODY } from './background.js';
 import { checkOptions, checkRecover } from './check-options.js';
 import { Delivery } from './delivery.js';
 import { type FollowOptions, follow } from './follow.js';
@@ -24,8 +26,9 @@ import { Intake } from './intake.js';
 import type { EngineOptions, Settings } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
+import { readable } from './readable.js';
 import { AGAIN, type Asked, AT_DEADLINE, AT_START, Recovery, type RecoveryReport } from './recovery.js';
-import { NOBODY, Roster } from './roster.js';
+import { Roster } from './roster.js';
 import { Rounds } from './rounds.js';
 import type { InterruptedTurn, RecoverOptions, Session, TurnEngine } from './turn-engine.js';
 import { type CancelOptions, type Turn, TurnHandles } from './turn-handles.js';
@@ -75,21 +78,21 @@ class Engine implements TurnEngine {
       this.recovery.askLater(sessionId, turnId, AT_DEADLINE),
     );
     this.rounds = new Rounds(settings.clock, () =>
-      roster.inBackground(NOBODY, async () => {
+      roster.background.run(NOBODY, async () => {
         if (!roster.closing) await this.recoverOnce(AGAIN);
       }),
     );
     roster.listener = {
       ended: (turn) => {
         this.parked.remove(turn.turnId);
-        void roster.inBackground(turn, () => delivery.deliver(turn.turnId));
-        roster.untilStored(turn, () => this.intake.startWaiting(turn.sessionId));
+        void roster.background.run(turn, () => delivery.deliver(turn.turnId));
+        roster.background.untilStored(turn, () => this.intake.startWaiting(turn.sessionId));
       },
       parked: ({ sessionId, turnId }, until) => {
         if (until !== null) this.parked.add(sessionId, turnId, until);
       },
       late: (call, outcome) =>
-        void roster.inBackground({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
+        void roster.background.run({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
     };
   }
 
@@ -153,7 +156,7 @@ class Engine implements TurnEngine {
   private async recoverOnce(asked: Asked, concurrency?: number): Promise<RecoveryReport> {
     const report = await this.recovery.recoverAll(asked, concurrency);
     for (const sessionId of await this.roster.store.waitingInput(this.roster.settings.agent)) {
-      this.roster.untilStored({ sessionId, turnId: '' }, () => this.intake.startWaiting(sessionId));
+      this.roster.background.untilStored({ sessionId, turnId: '' }, () => this.intake.startWaiting(sessionId));
     }
     return report;
   }
@@ -161,7 +164,7 @@ class Engine implements TurnEngine {
   async interrupted(): Promise<readonly InterruptedTurn[]> {
     const found: InterruptedTurn[] = [];
     for (const { sessionId } of await this.roster.store.markers(this.roster.settings.agent)) {
-      const head = await this.roster.readable(() => this.roster.head(sessionId));
+      const head = await readable(() => this.roster.head(sessionId));
       if (head === undefined || !head.inProgress || this.roster.driverOf(sessionId) !== undefined) continue;
       const { turnId, phase, attempts, lastProgressAt, waiting } = head;
       found.push({
@@ -263,10 +266,10 @@ class Engine implements TurnEngine {
     await roster.sessions.idle();
     // What began meanwhile is handed over as well.
     const rest = await Promise.allSettled(roster.allDrivers().map((driver) => driver.handOver(0)));
-    await roster.settleBackground();
+    await roster.background.idle();
     disarm();
     roster.handles.handOverAll();
-    roster.feeds.close();
+    roster.announcer.feeds.close();
     claims.get(roster.store)?.delete(roster.settings.agent);
     // One turn that could not be handed over kept none of the others from it.
     for (const result of [...first, ...rest]) if (result.status === 'rejected') throw result.reason;

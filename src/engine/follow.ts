@@ -11,6 +11,7 @@ import { checkId } from '../core/ids.js';
 import { approvalOf, reviewOf } from './announcements.js';
 import type { Feed } from './feed.js';
 import { fromRecord } from './outcome.js';
+import { readable } from './readable.js';
 import { redactView } from './redaction.js';
 import type { Roster } from './roster.js';
 
@@ -85,7 +86,7 @@ class Reader {
   }
 
   async *events(signal: AbortSignal | undefined): AsyncGenerator<FollowEvent, undefined> {
-    const { feeds } = this.roster;
+    const { feeds } = this.roster.announcer;
     if (feeds.closed) throw new TurnError('TURN_ENGINE_CLOSING', 'this engine is closed; follow at the next one');
     const stop = (): void => this.stop();
     if (signal?.aborted === true) return;
@@ -116,7 +117,7 @@ class Reader {
       }
       const kept = feed.at(place);
       if (kept === undefined) {
-        if (this.roster.feeds.closed) return undefined;
+        if (this.roster.announcer.feeds.closed) return undefined;
         await feed.next();
         continue;
       }
@@ -129,7 +130,8 @@ class Reader {
   }
 
   private async look(feed: Feed): Promise<FollowEvent | undefined> {
-    const { feeds, settings } = this.roster;
+    const { announcer, settings } = this.roster;
+    const { feeds } = announcer;
     if (feeds.closed) return undefined;
     // All of one moment: what is told from here on is behind the view.
     this.place = feed.end;
@@ -150,7 +152,7 @@ class Reader {
     if (session === undefined) return { turnId: '', view: NOTHING };
     this.roster.checkOwn(session.head);
     const { turnId, phase, inProgress, waiting } = session.head;
-    const ended = inProgress || turnId === null ? undefined : await this.roster.readable(() => store.outcome(turnId));
+    const ended = inProgress || turnId === null ? undefined : await readable(() => store.outcome(turnId));
     const asked = session.calls.filter(({ callId }) => waiting?.approvals.includes(callId) === true);
     const view: SessionView = {
       messages: session.messages,

@@ -2,6 +2,7 @@
  * Owns what happens to whole sessions: delete, prune, export, import, and taking back input that has not joined.
  * Must not know turns in progress beyond leaving them alone.
  */
+
 import { messageOf, TurnError } from '../core/errors.js';
 import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
@@ -11,6 +12,7 @@ import type { BackupProgress } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { repairTranscript } from '../core/transcript.js';
 import { HeadWriter, newHead } from './head-writer.js';
+import { readable } from './readable.js';
 import type { Roster } from './roster.js';
 
 const ORIGINS: Readonly<Record<Message['role'], MessageMeta['origin']>> = {
@@ -31,10 +33,10 @@ export class Housekeeping {
     checkId(sessionId, 'sessionId');
     await this.roster.sessions.run(sessionId, async () => {
       // A head that cannot be read keeps nobody from forgetting the session.
-      const head = await this.roster.readable(() => this.roster.head(sessionId));
+      const head = await readable(() => this.roster.head(sessionId));
       if (head !== undefined) this.checkIdle(head);
       await this.roster.store.remove(sessionId);
-      this.roster.feeds.renew(sessionId);
+      this.roster.announcer.feeds.renew(sessionId);
     });
   }
 
@@ -55,7 +57,7 @@ export class Housekeeping {
         const head = await this.roster.head(sessionId);
         if (head === undefined || this.isBusy(head) || lastMoment(head) > before) return false;
         await store.remove(sessionId);
-        this.roster.feeds.renew(sessionId);
+        this.roster.announcer.feeds.renew(sessionId);
         return true;
       });
       if (gone) pruned += 1;
@@ -92,7 +94,7 @@ export class Housekeeping {
       const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
       const patch = { epoch: 1, count: list.length, lastProgressAt: settings.clock.now() };
       await writer.write(writer.next(patch, { transcript }, null));
-      this.roster.feeds.renew(sessionId);
+      this.roster.announcer.feeds.renew(sessionId);
     });
   }
 

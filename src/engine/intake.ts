@@ -66,7 +66,7 @@ export class Intake {
       const routeKey = waiting[0]?.routeKey ?? head.routeKey;
       const lease = await this.roster.store.acquire(routeKey);
       if (lease === undefined) {
-        this.roster.waitForRoute(routeKey, sessionId, () => this.startWaiting(sessionId));
+        this.roster.routes.waitFor(routeKey, sessionId, () => this.startWaiting(sessionId));
         return true;
       }
       const attended = this.roster.presence.takeInputs(sessionId, waiting);
@@ -122,7 +122,7 @@ export class Intake {
     if (after !== undefined) throw new TurnError('TURN_BUSY', `route "${routeKey}" is busy; rewind again later`);
     const turnId = head?.nextTurnId ?? record.turnId;
     // Before the commit: one that was reported as failed may be durable all the same.
-    roster.waitForRoute(routeKey, sessionId, () => this.startWaiting(sessionId));
+    roster.routes.waitFor(routeKey, sessionId, () => this.startWaiting(sessionId));
     return this.queue(checked, head, turnId, { nextTurnId: turnId });
   }
 
@@ -149,7 +149,7 @@ export class Intake {
     try {
       return await work();
     } catch (thrown) {
-      await this.roster.giveBack(lease);
+      await this.roster.routes.giveBack(lease);
       throw thrown;
     }
   }
@@ -182,7 +182,7 @@ export class Intake {
     // A process may have died between accepting it and taking it into its turn, or starting that.
     if (head.inProgress) return this.turnNow(head.sessionId, twin.turnId, attended);
     const turn = { sessionId: head.sessionId, turnId: twin.turnId };
-    this.roster.untilStored(turn, () => this.startWaiting(head.sessionId));
+    this.roster.background.untilStored(turn, () => this.startWaiting(head.sessionId));
     return handles.of(twin.turnId);
   }
 

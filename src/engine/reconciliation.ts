@@ -4,7 +4,8 @@
  */
 import type { CallRecord } from '../core/records.js';
 import type { ToolContext } from '../core/tools.js';
-import { type CallOutcome, pause, reconcileCall } from './tool-calls.js';
+import { pause } from './clock.js';
+import { type CallOutcome, reconcileCall } from './tool-calls.js';
 import type { TurnScope } from './turn-scope.js';
 
 export class Reconciliation {

@@ -94,7 +94,7 @@ export class Recovery {
     const { store, settings } = this.roster;
     const damaged = await store.damagedSessions(settings.agent);
     for (const { sessionId, turnId, reason } of damaged) {
-      this.roster.announce({ type: 'sessionDamaged', reason }, { sessionId, turnId }, true);
+      this.roster.announcer.announce({ type: 'sessionDamaged', reason }, { sessionId, turnId }, true);
       // Whoever starts next tells it again then.
       await store.damageTold(sessionId).catch(() => {});
     }
@@ -128,7 +128,7 @@ export class Recovery {
 
   /** The gates, as soon as the store works. */
   askLater(sessionId: string, turnId: string, asked: Asked): void {
-    this.roster.untilStored({ sessionId, turnId }, () =>
+    this.roster.background.untilStored({ sessionId, turnId }, () =>
       this.roster.sessions.run(sessionId, async () => {
         if (this.roster.driverOf(sessionId) === undefined) await this.ask(sessionId, turnId, asked);
       }),
@@ -152,7 +152,7 @@ export class Recovery {
       answer = head === undefined ? gone(turnId) : await this.walk(head, lease, asked, turnId);
       return answer;
     } finally {
-      if (answer?.driver === undefined) await this.roster.giveBack(lease);
+      if (answer?.driver === undefined) await this.roster.routes.giveBack(lease);
     }
   }
 
@@ -163,7 +163,7 @@ export class Recovery {
 
   private waitForRoute({ sessionId, routeKey, turnId: known }: Head, turnId: string | undefined, asked: Asked): Answer {
     const name = turnId ?? known ?? '';
-    this.roster.waitForRoute(routeKey, sessionId, async () => {
+    this.roster.routes.waitFor(routeKey, sessionId, async () => {
       const later = await this.isolated(sessionId, known ?? '', () => this.ask(sessionId, name, asked));
       return later.driver !== undefined || later.verdict === 'busy';
     });
@@ -183,7 +183,8 @@ export class Recovery {
   }
 
   private deliverLater({ sessionId, outcomesDue }: Head): void {
-    for (const turnId of outcomesDue) void this.roster.inBackground({ sessionId, turnId }, () => this.deliver(turnId));
+    for (const turnId of outcomesDue)
+      void this.roster.background.run({ sessionId, turnId }, () => this.deliver(turnId));
   }
 
   private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {
@@ -196,7 +197,7 @@ export class Recovery {
     gate: string,
     reason: string,
   ): void {
-    this.roster.announce({ type, gate, reason }, turn, true);
+    this.roster.announcer.announce({ type, gate, reason }, turn, true);
   }
 
   private report(answers: readonly Told[]): Omit<RecoveryReport, 'damaged'> {

@@ -3,6 +3,7 @@
  * words is a commit of its own, durable before it is told, whether the route is free or not.
  * Must not know how the turn goes on.
  */
+
 import { allowTwins, canGoOn, type Decision, type DecisionResult, decide } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
@@ -10,6 +11,7 @@ import type { Grant, Head } from '../core/records.js';
 import { HeadWriter } from './head-writer.js';
 import { outputBytesOf } from './options.js';
 import { outcomeOf, outcomeRecord, withDue } from './outcome.js';
+import { readable } from './readable.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText } from './tool-calls.js';
 import { TurnRecords } from './turn-records.js';
@@ -70,7 +72,7 @@ export class RestingTurn {
     const turn = { sessionId, turnId: this.records.turnId };
     const { by } = decision;
     for (const approvalId of twins)
-      this.roster.announce({ type: 'approvalDecided', approvalId, allow: true, by }, turn, true);
+      this.roster.announcer.announce({ type: 'approvalDecided', approvalId, allow: true, by }, turn, true);
     return result;
   }
 
@@ -87,7 +89,7 @@ export class RestingTurn {
     };
     await this.writer.write(this.writer.next(patch, written.parts, null));
     const { sessionId } = this.head;
-    this.roster.written({ sessionId, turnId: this.records.turnId }, this.records.markWritten(written));
+    this.roster.announcer.written({ sessionId, turnId: this.records.turnId }, this.records.markWritten(written));
   }
 }
 
@@ -96,7 +98,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   const { store, settings } = roster;
   const at = settings.clock.now();
   const turnId = head.turnId as string;
-  const session = await roster.readable(() => store.load(head.sessionId));
+  const session = await readable(() => store.load(head.sessionId));
   const records = session === undefined ? undefined : new TurnRecords(turnId, session, settings);
   records?.closeBatch(outputBytesOf(settings, head), 'cancel');
   const outcome: TurnOutcome =
@@ -117,8 +119,8 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   const writer = new HeadWriter(store, settings.clock, head);
   await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
   const turn = { sessionId: head.sessionId, turnId };
-  if (records !== undefined && written !== undefined) roster.written(turn, records.markWritten(written));
+  if (records !== undefined && written !== undefined) roster.announcer.written(turn, records.markWritten(written));
   // As a driver tells it: whoever watches phases sees the last one.
-  roster.announce({ type: 'phase', phase: 'cancelled' }, turn, true);
+  roster.announcer.announce({ type: 'phase', phase: 'cancelled' }, turn, true);
   roster.endResting(turn, outcome);
 }

@@ -1,25 +1,21 @@
 /**
- * Owns who drives what in this process: drivers by session, work by route, presence by turn, handles by turn.
- * Must not know how turns begin, recover or end; it connects those who do.
+ * Owns which sessions this engine may touch, and who is at work on each in this process: a driver, or nobody while its
+ * turn waits for a person. Must not know how turns begin, recover or end; it connects those who do.
  */
-import { messageOf, TurnError } from '../core/errors.js';
-import type { EventBody, TurnEvent, TurnOutcome, TurnRest } from '../core/events.js';
+import type { TurnOutcome, TurnRest } from '../core/events.js';
 import type { Lease, TurnStore } from '../core/ports.js';
 import type { Head } from '../core/records.js';
-import { writtenEvents } from './announcements.js';
+import { Announcer } from './announcer.js';
+import { Background } from './background.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
-import { Feeds } from './feeds.js';
 import type { Settings } from './options.js';
 import { Presence } from './presence.js';
-import { redactEvent } from './redaction.js';
+import { Routes } from './routes.js';
 import { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
-import { pause } from './tool-calls.js';
 import type { LateOutcome } from './tool-work.js';
-import { FIRST_RETRY_MS, LAST_RETRY_MS } from './turn-commits.js';
 import type { TurnDriver } from './turn-driver.js';
 import type { TurnHandles } from './turn-handles.js';
-import type { Durable } from './written.js';
 
 /** What has to happen in the engine when a driver is done. */
 export interface RestListener {
@@ -29,12 +25,6 @@ export interface RestListener {
   late: LateOutcome;
 }
 
-/** Answers whether the route is taken now, by this work or by somebody else. */
-export type RouteWork = () => Promise<boolean>;
-
-/** Work of the engine itself, in no turn's name. */
-export const NOBODY: TurnName = { sessionId: '', turnId: '' };
-
 export class Roster implements DriverHost {
   readonly settings: Settings;
   readonly store: TurnStore;
@@ -42,7 +32,9 @@ export class Roster implements DriverHost {
   /** One piece of work at a time on a session that has no driver. */
   readonly sessions = new Serial();
   readonly presence: Presence;
-  readonly feeds: Feeds;
+  readonly announcer: Announcer;
+  readonly background: Background;
+  readonly routes: Routes;
   /** Set once, when everything that listens exists. */
   listener: RestListener | undefined;
   closing = false;
@@ -51,16 +43,15 @@ export class Roster implements DriverHost {
   private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that wait for a person, by session. */
   private readonly parkedTurns = new Map<string, string>();
-  /** Work that waits for a route, by session, first come, first served. */
-  private readonly queues = new Map<string, Map<string, RouteWork>>();
-  private readonly background = new Set<Promise<unknown>>();
 
   constructor(settings: Settings, handles: TurnHandles) {
     this.settings = settings;
     this.store = settings.store;
     this.handles = handles;
     this.presence = new Presence(settings.clock);
-    this.feeds = new Feeds(settings.clock, settings.ids());
+    this.announcer = new Announcer(settings);
+    this.background = new Background(settings.clock, this.announcer, this);
+    this.routes = new Routes(this.store, this.background, this);
   }
 
   /** @throws {TypeError} for a session of another agent: an engine touches only its own. */
@@ -76,16 +67,6 @@ export class Roster implements DriverHost {
     throw new TypeError(
       `sessionId: session "${sessionId}" belongs to agent "${agent}", this engine is "${this.settings.agent}".`,
     );
-  }
-
-  /** One session that cannot be read does not hide the others (I12); `recover()` takes it out of the way. */
-  async readable<T>(read: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await read();
-    } catch (thrown) {
-      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') return undefined;
-      throw thrown;
-    }
   }
 
   driverOf(sessionId: string): RunningTurn | undefined {
@@ -110,7 +91,7 @@ export class Roster implements DriverHost {
   }
 
   /** A turn came to rest until a person comes, or until its deadline. */
-  park({ sessionId, turnId }: TurnName, waiting: NonNullable<Head['waiting']>, rest: TurnRest): void {
+  private park({ sessionId, turnId }: TurnName, waiting: NonNullable<Head['waiting']>, rest: TurnRest): void {
     this.parkedTurns.set(sessionId, turnId);
     this.handles.rested(turnId, rest);
     this.listener?.parked({ sessionId, turnId }, waiting.until);
@@ -126,7 +107,7 @@ export class Roster implements DriverHost {
 
   /** A turn that ended without a driver: parked, interrupted or unreadable. */
   endResting({ sessionId, turnId }: TurnName, outcome: TurnOutcome): void {
-    this.announce({ type: 'outcome', outcome }, { sessionId, turnId }, true);
+    this.announcer.announce({ type: 'outcome', outcome }, { sessionId, turnId }, true);
     if (this.parkedTurns.get(sessionId) === turnId) this.parkedTurns.delete(sessionId);
     this.presence.forgetTurn(turnId);
     this.handles.rested(turnId, outcome);
@@ -137,97 +118,10 @@ export class Roster implements DriverHost {
     return this.presence.isIn(sessionId);
   }
 
-  /** Runs `work` for a session when the route is given back. It asks for the route itself; a session waits once. */
-  waitForRoute(routeKey: string, sessionId: string, work: RouteWork): void {
-    const queue = this.queues.get(routeKey) ?? new Map<string, RouteWork>();
-    this.queues.set(routeKey, queue.set(sessionId, work));
-  }
-
-  async giveBack(lease: Lease): Promise<void> {
-    await this.store.release(lease);
-    if (this.queues.has(lease.routeKey)) void this.inBackground(NOBODY, () => this.wakeNext(lease.routeKey));
-  }
-
-  /** Whoever has nothing left to do on the route leaves it to the next; whoever holds it then wakes the others. */
-  private async wakeNext(routeKey: string): Promise<void> {
-    const queue = this.queues.get(routeKey);
-    for (const [sessionId, work] of queue ?? []) {
-      if (this.closing) return;
-      queue?.delete(sessionId);
-      if (queue?.size === 0) this.queues.delete(routeKey);
-      try {
-        if (await work()) return;
-      } catch {
-        // What one session could not do now it does when the store works; the next one has its turn.
-        this.untilStored({ sessionId, turnId: '' }, work);
-      }
-    }
-  }
-
-  /** Work nobody waits for; `close()` does. What it throws is announced, never lost. Resolves when it is over. */
-  inBackground(turn: TurnName, work: () => Promise<unknown>): Promise<void> {
-    const running = work().catch((thrown: unknown) => {
-      if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
-      this.announce({ type: 'storeFailed', reason: String(thrown) }, turn, false);
-    });
-    this.background.add(running);
-    return running.then(() => void this.background.delete(running));
-  }
-
-  /**
-   * The same for work that has to be durable in the end: while the store fails it is tried again, with growing pauses.
-   */
-  untilStored(turn: TurnName, work: () => Promise<unknown>): void {
-    void this.inBackground(turn, async () => {
-      for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
-        try {
-          await work();
-          return;
-        } catch (thrown) {
-          const failed = thrown instanceof TurnError && thrown.code === 'TURN_STORE_FAILED';
-          if (!failed || this.closing) throw thrown;
-          this.announce({ type: 'storeFailed', reason: thrown.message }, turn, false);
-          await pause(this.settings.clock, waitMs, this.gone.signal);
-        }
-      }
-    });
-  }
-
-  async settleBackground(): Promise<void> {
-    while (this.background.size > 0) await Promise.all(this.background);
-  }
-
-  announce(body: EventBody, turn: TurnName, durable: boolean): void {
-    const { onEvent, redact, clock } = this.settings;
-    const { sessionId, turnId } = turn;
-    this.feeds.note(body, sessionId);
-    if (onEvent === undefined && this.feeds.of(sessionId) === undefined) return;
-    const shown = redact === undefined ? body : redactEvent(redact, body);
-    const { cursor } = this.feeds;
-    const event: TurnEvent = { ...shown, cursor, sessionId, turnId, at: clock.now(), durable };
-    this.feeds.add(event);
-    if (onEvent === undefined) return;
-    // A listener that fails must not stop a turn, and must not go unnoticed.
-    const warn = (thrown: unknown): void =>
-      process.emitWarning(`onEvent threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
-    try {
-      const told: unknown = onEvent(event);
-      if (told instanceof Promise) told.catch(warn);
-    } catch (thrown) {
-      warn(thrown);
-    }
-  }
-
-  /** What became durable is told, with a driver and without one (I9). */
-  written(turn: TurnName, durable: Durable): void {
-    for (const event of writtenEvents(turn.sessionId, durable)) this.announce(event, turn, true);
-    if (durable.rewritten) this.feeds.renew(turn.sessionId);
-  }
-
   rested(driver: TurnName & { readonly lease: Lease; readonly head: Head }, end: DriverEnd): void {
     if (this.drivers.get(driver.sessionId)?.turnId === driver.turnId) this.drivers.delete(driver.sessionId);
-    this.feeds.dropPartial(driver.sessionId);
-    void this.inBackground(driver, () => this.giveBack(driver.lease));
+    this.announcer.feeds.dropPartial(driver.sessionId);
+    void this.background.run(driver, () => this.routes.giveBack(driver.lease));
     const { waiting } = driver.head;
     if (end.status === 'parked' && waiting !== null) {
       this.park(driver, waiting, end);

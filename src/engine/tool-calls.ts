@@ -70,20 +70,6 @@ const contextWith = (context: Omit<ToolContext, 'signal'>, ending: CutOff): Tool
   },
 });
 
-/** Resolves after `ms`, or when the signal aborts. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      disarm();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const disarm = clock.after(ms, done);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}
-
 /** Asks the tool what became of a call in doubt. What it cannot say in time, or says by throwing, is unknown. */
 export async function reconcileCall(
   tool: AnyTool,

@@ -66,7 +66,7 @@ export class TurnDriver implements TurnScope {
       activeBefore: start.writer.head.turnId === start.records.turnId ? start.writer.head.activeMs : 0,
       listener: {
         failed: (error) => this.commitFailed(error),
-        durable: (durable) => start.host.written(this, durable),
+        durable: (durable) => start.host.announcer.written(this, durable),
       },
     });
     this.timers = new Timers(start.settings.clock, (id, take) =>
@@ -162,7 +162,7 @@ export class TurnDriver implements TurnScope {
   }
 
   announce(event: EventBody, durable: boolean): void {
-    this.start.host.announce(event, this, durable);
+    this.start.host.announcer.announce(event, this, durable);
   }
 
   enqueue(run: () => Promise<void>, dropped?: () => void): void {

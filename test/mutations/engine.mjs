@@ -208,14 +208,14 @@ export const ENGINE = [
   },
   {
     breaks: 'Whoever is first in the queue of a route keeps the others from it, even with nothing left to do.',
-    file: 'src/engine/roster.ts',
+    file: 'src/engine/routes.ts',
     search: '        if (await work()) return;\n',
     replace: '        await work();\n        return;\n',
     tests: ['test/whole-turn/unnoticed.test.ts'],
   },
   {
     breaks: 'Secrets are announced as they are.',
-    file: 'src/engine/roster.ts',
+    file: 'src/engine/announcer.ts',
     search: 'redact === undefined ? body : redactEvent(redact, body)',
     replace: 'body',
     tests: ['test/whole-turn/redact.test.ts'],
