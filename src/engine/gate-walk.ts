@@ -17,6 +17,7 @@ import { abandon } from './abandon.js';
 import { type ReadCall, rereadCall } from './admission.js';
 import { buildForeign, setupBounds } from './foreign.js';
 import { HeadWriter } from './head-writer.js';
+import type { Tell } from './holds.js';
 import { inTime } from './in-time.js';
 import { resolveLimits, type TurnInfo } from './options.js';
 import type { Answer, Asked } from './recovery.js';
@@ -34,8 +35,6 @@ interface Interrupted {
   readonly snapshot: TurnSnapshot;
   readonly deadlines: Checkpoint['deadlines'];
 }
-
-type Announce = (type: InterruptedEventType, gate: string, reason: string) => void;
 
 export class GateWalk {
   private readonly roster: Roster;
@@ -75,7 +74,7 @@ export class GateWalk {
     };
   }
 
-  async run(announce: Announce): Promise<Answer> {
+  async run(announce: Tell): Promise<Answer> {
     let step = firstGate(this.facts);
     while (step.kind === 'do') {
       const next = await this.perform(step, announce);
@@ -85,7 +84,7 @@ export class GateWalk {
     return this.conclude(step, announce);
   }
 
-  private async perform({ effect, gates }: GateStep & { kind: 'do' }, announce: Announce): Promise<GateStep | Hold> {
+  private async perform({ effect, gates }: GateStep & { kind: 'do' }, announce: Tell): Promise<GateStep | Hold> {
     if (effect === 'countAttempt') {
       await this.countAttempt();
       const counted = this.found.handedOver ? 'handed over: no attempt is counted' : `attempt ${this.head.attempts}`;
@@ -106,7 +105,7 @@ export class GateWalk {
   }
 
   /** A turn that goes on after a person's word, in the process that parked it, was not interrupted. */
-  private tell(announce: Announce, type: InterruptedEventType, gate: string, reason: string): void {
+  private tell(announce: Tell, type: InterruptedEventType, gate: string, reason: string): void {
     if (this.asked.wasParked !== true) announce(type, gate, reason);
   }
 
@@ -193,10 +192,7 @@ export class GateWalk {
     return undefined;
   }
 
-  private async conclude(
-    { verdict, gate, reason }: GateStep & { kind: 'verdict' },
-    announce: Announce,
-  ): Promise<Answer> {
+  private async conclude({ verdict, gate, reason }: GateStep & { kind: 'verdict' }, announce: Tell): Promise<Answer> {
     const turnId = this.head.turnId ?? '';
     switch (verdict) {
       case 'deliverOutcome':
@@ -229,7 +225,7 @@ export class GateWalk {
   }
 
   /** The turn stays as it was found; what was counted stays counted only where its code ran and failed. */
-  private async hold({ gate, reason, spent }: Hold, announce: Announce): Promise<Answer> {
+  private async hold({ gate, reason, spent }: Hold, announce: Tell): Promise<Answer> {
     const { inProgress, ended, handedOver, attempts, recoveries } = this.found;
     const patch = { inProgress, ended, handedOver, ...(spent ? {} : { attempts, recoveries }) };
     await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));

@@ -4,11 +4,12 @@
  */
 import { RECOVERY_CONCURRENCY } from '../../machines/index.js';
 import { messageOf, TurnError } from '../core/errors.js';
-import type { InterruptedEventType } from '../core/events.js';
 import type { Verdict } from '../core/gates.js';
 import type { Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
+import type { TurnName } from './driver-start.js';
 import { GateWalk } from './gate-walk.js';
+import { Holds, type Tell } from './holds.js';
 import type { Roster } from './roster.js';
 import type { RunningTurn } from './running-turn.js';
 import type { Turn } from './turn-handles.js';
@@ -64,6 +65,7 @@ export const AT_DEADLINE: Asked = { byPerson: false, attended: false, wasParked:
 
 export class Recovery {
   private readonly roster: Roster;
+  private readonly holds = new Holds();
   /** Outcomes of ended turns are delivered by somebody else. */
   private readonly deliver: (turnId: string) => Promise<void>;
 
@@ -80,12 +82,13 @@ export class Recovery {
     const work = async (): Promise<void> => {
       for (let marker = markers.shift(); marker !== undefined; marker = markers.shift()) {
         const { sessionId, turnId } = marker;
-        const { driver, ...answer } = await this.isolated(sessionId, turnId, () => this.ask(sessionId, turnId, asked));
+        const { driver, ...answer } = await this.isolated(sessionId, turnId, asked);
         // A driver holds the whole transcript: those of turns that have ended must not wait here for the last marker.
         answers.push({ ...answer, handle: driver?.handle });
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
+    this.holds.keepOnly(new Set(answers.filter(({ verdict }) => verdict === 'held').map(({ turnId }) => turnId)));
     return { ...this.report(answers), damaged: await this.tellDamage() };
   }
 
@@ -102,12 +105,12 @@ export class Recovery {
   }
 
   /** What fails here is told, and keeps nobody else from their verdict (I12). */
-  private async isolated(sessionId: string, turnId: string, work: () => Promise<Answer>): Promise<Answer> {
+  private async isolated(sessionId: string, turnId: string, asked: Asked): Promise<Answer> {
     try {
-      return await this.roster.sessions.run(sessionId, work);
+      return await this.roster.sessions.run(sessionId, () => this.ask(sessionId, turnId, asked));
     } catch (thrown) {
       const reason = messageOf(thrown);
-      this.announce('interrupted_turn_held', { sessionId, turnId }, 'store', reason);
+      this.telling({ sessionId, turnId }, asked)('interrupted_turn_held', 'store', reason);
       return { verdict: 'held', turnId, gate: 'store', reason };
     }
   }
@@ -158,13 +161,13 @@ export class Recovery {
 
   private walk(head: Head, lease: Lease | undefined, asked: Asked, turnId: string | undefined): Promise<Answer> {
     const walk = new GateWalk(this.roster, head, lease, asked, turnId);
-    return walk.run((type, gate, reason) => this.announceWalk(type, head, gate, reason));
+    return walk.run(this.telling({ sessionId: head.sessionId, turnId: head.turnId ?? '' }, asked));
   }
 
   private waitForRoute({ sessionId, routeKey, turnId: known }: Head, turnId: string | undefined, asked: Asked): Answer {
     const name = turnId ?? known ?? '';
     this.roster.routes.waitFor(routeKey, sessionId, async () => {
-      const later = await this.isolated(sessionId, known ?? '', () => this.ask(sessionId, name, asked));
+      const later = await this.isolated(sessionId, name, asked);
       return later.driver !== undefined || later.verdict === 'busy';
     });
     return { verdict: 'busy', turnId: known ?? '', gate: 'owner', reason: 'its route is busy' };
@@ -177,7 +180,9 @@ export class Recovery {
       if (!(thrown instanceof TurnError) || thrown.code !== 'TURN_DAMAGED') throw thrown;
       // Its bytes are kept aside; at the next start nothing is left to stumble over (I12).
       await this.roster.store.quarantine(sessionId, thrown.message);
-      this.announce('interrupted_turn_abandoned', { sessionId, turnId }, 'head', thrown.message);
+      const { message: reason } = thrown;
+      const abandoned = { type: 'interrupted_turn_abandoned', gate: 'head', reason } as const;
+      this.roster.announcer.announce(abandoned, { sessionId, turnId }, true);
       return undefined;
     }
   }
@@ -187,17 +192,10 @@ export class Recovery {
       void this.roster.background.run({ sessionId, turnId }, () => this.deliver(turnId));
   }
 
-  private announceWalk(type: InterruptedEventType, head: Head, gate: string, reason: string): void {
-    this.announce(type, { sessionId: head.sessionId, turnId: head.turnId ?? '' }, gate, reason);
-  }
-
-  private announce(
-    type: InterruptedEventType,
-    turn: { readonly sessionId: string; readonly turnId: string },
-    gate: string,
-    reason: string,
-  ): void {
-    this.roster.announcer.announce({ type, gate, reason }, turn, true);
+  private telling(turn: TurnName, { again = false }: Asked): Tell {
+    return this.holds.telling(turn.turnId, again, (type, gate, reason) =>
+      this.roster.announcer.announce({ type, gate, reason }, turn, true),
+    );
   }
 
   private report(answers: readonly Told[]): Omit<RecoveryReport, 'damaged'> {

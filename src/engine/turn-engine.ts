@@ -48,8 +48,9 @@ export interface RecoverOptions {
   readonly concurrency?: number;
   /**
    * Does the same again, so many ms after each round, until `close()`: turns that were held and outcomes that were not
-   * taken get another chance. The first round is the one that is awaited; later ones tell what they do by events,
-   * spend no attempt of a turn whose `dependencies` fail, and keep no process alive.
+   * taken get another chance. The first round is the one that is awaited; later ones tell what they do by events (a
+   * turn that is held as before is no news), spend no attempt of a turn whose `dependencies` fail, and keep no process
+   * alive. Default: one round.
    */
   readonly everyMs?: number;
 }

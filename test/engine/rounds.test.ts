@@ -30,11 +30,37 @@ it('dependencies that are away for longer than there are attempts cost the turn 
   for (let round = 0; round < 10; round += 1) await world.advance(MINUTE_MS);
   // The start itself counts, as ever: a process that dies there dies at every start.
   expect(await world.head()).toMatchObject({ inProgress: true, attempts: 1, recoveries: 1 });
-  expect(world.eventsOf('interrupted_turn_held')).toHaveLength(11);
   away = false;
   await world.advance(MINUTE_MS);
   await until(async () => !(await world.head()).inProgress, 'the turn ends');
   expect(await world.store.outcome(turnId)).toMatchObject({ status: 'completed' });
+});
+
+it('a hold is told once, and again when something about it has changed', async () => {
+  const { world } = await interrupted();
+  let why = 'the database is away';
+  const dependencies = () => {
+    if (why !== '') throw new Error(why);
+  };
+  const engine = world.boot({ dependencies });
+  const told = () =>
+    world.events.flatMap(({ type, ...event }) => ('gate' in event ? [`${type}: ${event.reason}`] : []));
+  const hold = (reason: string) => ['interrupted_turn_resuming: attempt 1', `interrupted_turn_held: ${reason}`];
+  await engine.recover({ everyMs: MINUTE_MS });
+  for (let round = 0; round < 3; round += 1) await world.advance(MINUTE_MS);
+  expect(told()).toEqual(hold('the database is away'));
+  world.events.length = 0;
+  why = 'the password is wrong';
+  for (let round = 0; round < 3; round += 1) await world.advance(MINUTE_MS);
+  expect(told().slice(1)).toEqual(['interrupted_turn_held: the password is wrong']);
+  // Whoever asks for themselves gets an answer, changed or not.
+  world.events.length = 0;
+  expect((await engine.recover()).held).toHaveLength(1);
+  expect(told().slice(1)).toEqual(['interrupted_turn_held: the password is wrong']);
+  world.events.length = 0;
+  why = '';
+  await world.advance(MINUTE_MS);
+  expect(told().map((event) => event.split(':')[0])).toEqual(['interrupted_turn_resuming', 'interrupted_turn_resumed']);
 });
 
 it('an outcome that was not taken is handed over again at the next round', async () => {

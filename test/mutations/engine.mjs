@@ -234,4 +234,11 @@ export const ENGINE = [
     replace: 'waiting: head.inProgress ? {',
     tests: ['test/whole-turn/decisions.test.ts', 'test/engine/approvals.test.ts'],
   },
+  {
+    breaks: 'A turn that stays held is told again in every round.',
+    file: 'src/engine/holds.ts',
+    search: '      else if (hold === before) return;\n',
+    replace: '',
+    tests: ['test/engine/rounds.test.ts'],
+  },
 ];
