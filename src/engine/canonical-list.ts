@@ -2,16 +2,20 @@
  * Owns the canonical list of one session in memory, and how it differs from the one on disk (I3).
  * Must not know turns, calls or when something is written.
  */
-import type { StoredMessage } from '../core/messages.js';
+import type { Message, StoredMessage } from '../core/messages.js';
 import type { TranscriptWrite } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import { planTranscript } from '../core/transcript.js';
 import type { CommitParts } from './head-writer.js';
 
+const bareOf = (list: readonly StoredMessage[]): Message[] => list.map(({ message }) => message);
+
 type ListParts = Pick<CommitParts, 'transcript' | 'archive'>;
 
 export class CanonicalList {
   private list: StoredMessage[];
+  /** The same without metadata. Taken from the list for every request, it would cost a look at each message of a session. */
+  private bare: Message[];
   private stored: StoredMessage[];
   /** So many messages at the beginning of both are the same: appending changes nothing about them. */
   private same: number;
@@ -21,11 +25,17 @@ export class CanonicalList {
   constructor(stored: readonly StoredMessage[]) {
     this.stored = [...stored];
     this.list = [...stored];
+    this.bare = bareOf(stored);
     this.same = stored.length;
   }
 
   get messages(): readonly StoredMessage[] {
     return this.list;
+  }
+
+  /** The list for a request: a copy, since it goes to code that may change it or keep it. */
+  bareMessages(): readonly Message[] {
+    return this.bare.slice();
   }
 
   /** The list as it is on disk. */
@@ -35,11 +45,13 @@ export class CanonicalList {
 
   append(message: StoredMessage): void {
     this.list.push(message);
+    this.bare.push(message.message);
   }
 
   /** Another list, whatever it has in common with this one. */
   replace(list: readonly StoredMessage[]): void {
     this.list = [...list];
+    this.bare = bareOf(list);
     this.same = 0;
   }
 

@@ -68,7 +68,7 @@ export class ModelWork {
     const result = await callModel({
       settings: scope.settings,
       turn: scope.info(),
-      messages: records.messages.map((stored) => stored.message),
+      messages: records.bareMessages(),
       tools: foreign.tools,
       deps: foreign.deps,
       interrupted: this.interrupted,

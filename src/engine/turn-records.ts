@@ -66,6 +66,11 @@ export class TurnRecords {
     return this.list.messages;
   }
 
+  /** For a request of the model. */
+  bareMessages(): readonly Message[] {
+    return this.list.bareMessages();
+  }
+
   /** The answer whose calls are being run, and its calls in the model's order. */
   get answer(): StoredMessage | undefined {
     return openAnswer(this.messages);

@@ -43,6 +43,7 @@ it('what is written after any edits gives the whole list, and what compactions t
         head = { ...head, ...patch };
         list.written(parts);
         expect(disk).toEqual(list.messages);
+        expect(list.bareMessages()).toEqual(disk.map((stored) => stored.message));
         expect(list.onDisk).toEqual(disk);
         expect([head.count, head.archived]).toEqual([disk.length, archive.length]);
       };
@@ -73,7 +74,17 @@ it('what is known to be on disk is not looked at again: appending costs the same
   });
   Object.assign(list, { list: watched });
   list.append(message());
+  expect(list.bareMessages()).toHaveLength(1_001);
   const { parts } = list.toWrite(newHead('s', 'a', 'r'));
   expect(parts.transcript).toMatchObject({ kind: 'append', from: 1_000 });
   expect(looked.filter((index) => index < 1_000)).toEqual([]);
+});
+
+it('a model port that edits or keeps the messages of its request changes no list, and sees none change', () => {
+  const list = new CanonicalList([message(), message()]);
+  const request = list.bareMessages() as unknown[];
+  list.append(message());
+  expect(request).toHaveLength(2);
+  request.length = 0;
+  expect(list.bareMessages()).toEqual(list.messages.map((stored) => stored.message));
 });
