@@ -94,9 +94,7 @@ function copyInto(
 async function inCopy<T>(folder: string, create: boolean, work: (copy: Tables) => Promise<T>): Promise<T> {
   const level = await openDatabase(folder, create);
   try {
-    const copy = new Tables(level);
-    await copy.open();
-    return await work(copy);
+    return await work(new Tables(level));
   } finally {
     await level.close();
   }

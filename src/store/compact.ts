@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { reserveFolder } from './folder.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
-import { SUBLEVELS, type SublevelName } from './keys.js';
+import { placesOf, SUBLEVELS, type SublevelName } from './keys.js';
 import { migrate } from './migration.js';
 import { Tables } from './tables.js';
 import { soundFolder } from './view.js';
@@ -32,14 +32,13 @@ export async function compactFolder(path: string, tell: (kind: SublevelName) => 
     const level = await backing.open();
     try {
       const tables = new Tables(level);
-      await tables.open();
       const position = await checkFormat(tables);
       if (position !== null) await migrate(tables, position, () => {});
       await sweepGarbage(tables);
       for (const kind of SUBLEVELS) {
         tell(kind);
-        // Everything of a sublevel begins with its name between separators.
-        await (level as unknown as Compacting).compactRange(`!${kind}!`, `!${kind}"`);
+        const { gte, lt } = placesOf(kind, {});
+        await (level as unknown as Compacting).compactRange(gte, lt);
       }
     } finally {
       await level.close();

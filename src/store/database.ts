@@ -89,7 +89,6 @@ export class Database {
       this.#stale = null;
       this.#stale = await this.#backing.open();
       const tables = new Tables(this.#stale, this.#backing.watch);
-      await tables.open();
       await this.#prepare(tables, !this.#openedBefore);
       this.#openedBefore = true;
       this.#stale = null;

@@ -4,7 +4,7 @@
  */
 import { TurnError } from '../core/errors.js';
 
-import { FORMAT_KEY, KINDS, type Kind, SUBLEVELS } from './keys.js';
+import { FORMAT_KEY, KINDS, type Kind, placeOf, SUBLEVELS } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { isCorruption, type Op, put, type Tables } from './tables.js';
 
@@ -90,4 +90,4 @@ export function formatOp(migrated: Position | null): Op {
   return put('meta', FORMAT_KEY, encodeRecord('meta', FORMAT_KEY, 0, record, 'format'));
 }
 
-const isOurs = (key: string): boolean => SUBLEVELS.some((name) => key.startsWith(`!${name}!`));
+const isOurs = (key: string): boolean => SUBLEVELS.some((name) => key.startsWith(placeOf(name, '')));

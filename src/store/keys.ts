@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { encodeId } from '../core/ids.js';
 
-/** The kinds of records. One sublevel each. Nothing is ever written to the root: keys of a parent can show up inside a child. */
+/** The kinds of records. One sublevel each. Nothing is ever written beside them: it could show up inside one. */
 export const KINDS = [
   'head',
   'message',
@@ -38,11 +38,20 @@ export interface Range {
   readonly lt: string;
 }
 
-export const FORMAT_KEY = 'format';
-
 const SEPARATOR = '!';
 /** The character after the separator: the exclusive end of everything that starts with `prefix!`. */
 const AFTER_SEPARATOR = '"';
+
+/** Where in the database a key of this sublevel is. */
+export const placeOf = (name: SublevelName, key: string): string => `${SEPARATOR}${name}${SEPARATOR}${key}`;
+/** A range of the keys of this sublevel; what is left out ends with the sublevel. */
+export const placesOf = (name: SublevelName, { gte = '', lt }: Partial<Range>): Range => ({
+  gte: placeOf(name, gte),
+  lt: lt === undefined ? `${SEPARATOR}${name}${AFTER_SEPARATOR}` : placeOf(name, lt),
+});
+
+export const FORMAT_KEY = 'format';
+
 const WIDTH = 10;
 
 const wide = (value: number): string => String(value).padStart(WIDTH, '0');

@@ -117,7 +117,6 @@ async function rebuild(folder: string, content: FolderContent) {
       );
     }
     const tables = new Tables(level as unknown as OpenLevel);
-    await tables.open();
     const cut = Math.max(salvage.lastSequence, content.lastSequence) < content.acknowledged;
     const lostUpTo = Math.max(content.lostUpTo, cut ? content.acknowledged : 0);
     const sessions = await scrub(tables, suspicion(heads, lostUpTo, salvage.lost));

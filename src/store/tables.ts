@@ -2,10 +2,14 @@
  * Owns the view of one open database: a sublevel for each kind, one way to write a batch, one way to scan.
  * Must not know sessions or what records mean. A view is void once its database was closed: make a new one.
  *
+ * A sublevel is what is below its name between separators. abstract-level has objects for that, which give every read a
+ * second layer and every opening fourteen more things to open. All keys are bound to their sublevel here, and nothing
+ * else is ever written: nothing shows up inside of another sublevel.
+ *
  * Records are whole for everybody else. Large ones are cut here on their way in, in the batch that brings them, and
  * joined on their way out. What is deleted or overwritten does not say whether it was large: see part-deletion.ts.
  */
-import { type Kind, PART, type Range, SUBLEVELS, type SublevelName } from './keys.js';
+import { type Kind, PART, placeOf, placesOf, type Range, type SublevelName } from './keys.js';
 import { cut, isLarge, join, partsNamed, writesOf } from './parts.js';
 import { isReference } from './records.js';
 
@@ -53,18 +57,12 @@ export interface Level {
   close(): Promise<void>;
   batch(ops: readonly object[], options: { readonly sync: boolean }): Promise<void>;
   snapshot(): Snapshot;
-  sublevel(name: string, options: { readonly valueEncoding: string }): Sublevel;
-  keys(options: { readonly limit: number }): { all(): Promise<unknown[]> };
+  get(key: string, options: ReadOptions & typeof BYTES): Promise<Buffer | undefined>;
+  iterator(options: Range & typeof BYTES): { nextv(size: number): Promise<Entry[]>; close(): Promise<void> };
+  keys(options: Partial<Range> & { readonly limit: number; readonly reverse?: boolean }): { all(): Promise<string[]> };
 }
 export interface Snapshot {
   close(): Promise<void>;
-}
-interface Sublevel {
-  readonly prefix: string;
-  open(): Promise<void>;
-  get(key: string, options: ReadOptions): Promise<Buffer | undefined>;
-  iterator(options: object): { nextv(size: number): Promise<Entry[]>; close(): Promise<void> };
-  keys(options: object): { all(): Promise<string[]> };
 }
 interface ReadOptions {
   readonly snapshot?: Snapshot;
@@ -87,35 +85,27 @@ export interface Watch {
   wrote(writes: number): void;
 }
 
+/** The values of a database are texts unless one says so. */
+const BYTES = { valueEncoding: 'buffer' } as const;
+
 const NOBODY: Watch = { readBegins() {}, readEnds() {}, unreadable() {}, wrote() {} };
 
 export class Tables {
   readonly level: Level;
   readonly #watch: Watch;
-  readonly #sublevels: Readonly<Record<SublevelName, Sublevel>>;
 
   constructor(level: Level, watch: Watch = NOBODY) {
     this.level = level;
     this.#watch = watch;
-    const sublevels = SUBLEVELS.map((name) => [name, level.sublevel(name, { valueEncoding: 'buffer' })] as const);
-    this.#sublevels = Object.fromEntries(sublevels) as Record<SublevelName, Sublevel>;
   }
 
-  /** Until they are open, sublevels queue what they are asked and encode it later. */
-  async open(): Promise<void> {
-    for (const name of SUBLEVELS) await this.#sublevels[name].open();
-  }
-
-  /**
-   * Atomic and durable. Everything is synced: mixed with unsynced writes, a later one can survive an earlier one.
-   * The keys are those the sublevels would make: going through them costs as much again as the batch itself.
-   */
+  /** Atomic and durable. Everything is synced: mixed with unsynced writes, a later one can survive an earlier one. */
   async write(ops: readonly Op[]): Promise<void> {
     const bound: object[] = [];
     const bind = (name: SublevelName, key: string, value: Buffer) =>
-      bound.push({ type: 'put', key: this.#sublevels[name].prefix + key, value, valueEncoding: 'buffer' });
+      bound.push({ type: 'put', key: placeOf(name, key), value, ...BYTES });
     for (const op of ops) {
-      if (op.type === 'del') bound.push({ type: 'del', key: this.#sublevels[op.kind].prefix + op.key });
+      if (op.type === 'del') bound.push({ type: 'del', key: placeOf(op.kind, op.key) });
       else if (!isLarge(op.value)) bind(op.kind, op.key, op.value);
       else {
         const { reference, parts } = cut(op.kind, op.key, op.value);
@@ -139,16 +129,16 @@ export class Tables {
     const { chunk = CHUNK, ...options } = how;
     const own = how.snapshot === undefined ? this.level.snapshot() : undefined;
     const snapshot = how.snapshot ?? (own as Snapshot);
-    const reading = { highWaterMarkBytes: READ_AHEAD_BYTES, ...range, ...options, snapshot };
-    const iterator = this.#sublevels[name].iterator(reading);
+    const reading = { highWaterMarkBytes: READ_AHEAD_BYTES, ...options, ...BYTES, ...placesOf(name, range), snapshot };
+    const iterator = this.level.iterator(reading);
+    const keyAt = placeOf(name, '').length;
     try {
       for (;;) {
         const entries = await this.#watched(() => iterator.nextv(chunk));
         if (entries.length === 0) return;
-        for (const entry of entries) {
-          const [key, stored] = entry;
-          if (name === PART || !isReference(stored)) yield entry;
-          else yield [key, await this.#whole(name, key, stored, snapshot)];
+        for (const [place, stored] of entries) {
+          const key = place.slice(keyAt);
+          yield [key, name === PART || !isReference(stored) ? stored : await this.#whole(name, key, stored, snapshot)];
         }
       }
     } finally {
@@ -159,12 +149,11 @@ export class Tables {
 
   /** At most `limit` keys of the range. */
   keys(name: SublevelName, range: Range, limit: number): Promise<string[]> {
-    return this.#watched(() => this.#sublevels[name].keys({ ...range, limit }).all());
+    return this.#keys(name, range, { limit });
   }
 
   async lastKey(kind: Kind, range: Range): Promise<string | undefined> {
-    const options = { ...range, limit: 1, reverse: true };
-    const [key] = await this.#watched(() => this.#sublevels[kind].keys(options).all());
+    const [key] = await this.#keys(kind, range, { limit: 1, reverse: true });
     return key;
   }
 
@@ -178,8 +167,14 @@ export class Tables {
     }
   }
 
+  async #keys(name: SublevelName, range: Range, how: { readonly limit: number; readonly reverse?: boolean }) {
+    const places = await this.#watched(() => this.level.keys({ ...how, ...placesOf(name, range) }).all());
+    return places.map((place) => place.slice(placeOf(name, '').length));
+  }
+
   #stored(name: SublevelName, key: string, snapshot?: Snapshot): Promise<Buffer | undefined> {
-    return this.#watched(() => this.#sublevels[name].get(key, snapshot === undefined ? {} : { snapshot }));
+    const how = snapshot === undefined ? BYTES : { ...BYTES, snapshot };
+    return this.#watched(() => this.level.get(placeOf(name, key), how));
   }
 
   /** A part that LevelDB cannot read is missing: damage of this record, not of the database. */

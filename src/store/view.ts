@@ -87,7 +87,6 @@ export async function viewFolder(path: string, signal?: AbortSignal): Promise<Vi
     signal?.throwIfAborted();
     level = await openDatabase(copy, false, held.folder);
     const tables = new Tables(level);
-    await tables.open();
     await checkFormat(tables);
     return { tables, folder: held.folder, close };
   } catch (error) {

@@ -28,7 +28,6 @@ export interface DiskListener {
 
 interface Op {
   readonly type: 'put' | 'del';
-  readonly sublevel?: { prefixKey(key: string, format: 'utf8'): string };
   readonly key: string;
   readonly value?: Buffer;
 }
@@ -83,10 +82,9 @@ const diskFull = (): Error => Object.assign(new Error('no space left on device')
 
 function withOps(image: DiskImage, ops: readonly Op[]): DiskImage {
   const next = new Map(image);
-  for (const { type, sublevel, key, value } of ops) {
-    const place = sublevel?.prefixKey(key, 'utf8') ?? key;
-    if (type === 'put') next.set(place, value as Buffer);
-    else next.delete(place);
+  for (const { type, key, value } of ops) {
+    if (type === 'put') next.set(key, value as Buffer);
+    else next.delete(key);
   }
   return next;
 }

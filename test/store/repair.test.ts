@@ -57,7 +57,6 @@ async function damaged(ops: readonly Op[]): Promise<void> {
   const level = new Level<string, Buffer>(path) as unknown as Handle;
   await level.open();
   const tables = new Tables(level);
-  await tables.open();
   await tables.write(ops);
   await level.close();
   writeFileSync(join(path, 'CURRENT'), 'junk');
@@ -133,7 +132,6 @@ describe('a repair', () => {
     const level = new Level<string, Buffer>(repaired) as unknown as Handle;
     await level.open();
     const tables = new Tables(level);
-    await tables.open();
     const head = commitAfter(undefined, 'd').head;
     await tables.write([
       put('head', keys.headKey('d'), encodeRecord('head', keys.headKey('d'), 1, { head, commit: '' }, '')),

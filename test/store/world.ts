@@ -66,42 +66,42 @@ export abstract class World {
   /** Looks at the bytes, whether a store is open or not. */
   async inspect<T>(look: (tables: Tables) => Promise<T>): Promise<T> {
     const tables = new Tables(await this.#handleNow());
-    await tables.open();
     return look(tables);
   }
 
   #injectUnreadable(handle: Handle): void {
-    const sublevel = handle.sublevel.bind(handle);
-    handle.sublevel = (kind, options) => {
-      const table = sublevel(kind, options);
-      const [get, iterator] = [table.get.bind(table), table.iterator.bind(table)];
-      const listed = table.keys.bind(table);
-      table.get = async (key, how) => {
-        if (this.unreadable(kind, key)) throw corruption();
-        return get(key, how);
+    const [get, iterator] = [handle.get.bind(handle), handle.iterator.bind(handle)];
+    const listed = handle.keys.bind(handle);
+    const check = (places: readonly string[]): void => {
+      for (const place of places) {
+        const [, kind = '', ...key] = place.split('!');
+        if (this.unreadable(kind, key.join('!'))) throw corruption();
+      }
+    };
+    handle.get = async (place, how) => {
+      check([place]);
+      return get(place, how);
+    };
+    handle.keys = (how) => {
+      const found = listed(how);
+      const all = found.all.bind(found);
+      found.all = async () => {
+        const some = await all();
+        check(some);
+        return some;
       };
-      table.keys = (how) => {
-        const found = listed(how);
-        const all = found.all.bind(found);
-        found.all = async () => {
-          const some = await all();
-          if (some.some((key) => this.unreadable(kind, key))) throw corruption();
-          return some;
-        };
-        return found;
+      return found;
+    };
+    handle.iterator = (how) => {
+      const entries = iterator(how);
+      const nextv = entries.nextv.bind(entries);
+      entries.nextv = async (size) => {
+        const chunk = await nextv(size);
+        // The whole chunk is lost with one entry of it.
+        check(chunk.map(([place]) => place));
+        return chunk;
       };
-      table.iterator = (how) => {
-        const entries = iterator(how);
-        const nextv = entries.nextv.bind(entries);
-        entries.nextv = async (size) => {
-          const chunk = await nextv(size);
-          // The whole chunk is lost with one entry of it.
-          if (chunk.some(([key]) => this.unreadable(kind, key))) throw corruption();
-          return chunk;
-        };
-        return entries;
-      };
-      return table;
+      return entries;
     };
   }
 

@@ -1,6 +1,5 @@
 // The store of a simulated process: what it leaves on the disk is what was applied, and dead it says nothing more.
 import { describe, expect, it } from 'vitest';
-import { Tables } from '../../src/store/tables.js';
 import { CrashDisk } from '../../src/testing/crash-disk.js';
 import { type BatchFate, CrashStore, type DiskImage } from '../../src/testing/crash-store.js';
 import { simulatedClock } from '../../src/testing/index.js';
@@ -78,8 +77,6 @@ describe('the store of a simulated process', () => {
   it('drops what was never synced, and a later synced batch does not save it', async () => {
     const disk = new CrashDisk(new Map(), { fate: () => 'pass', applied() {}, died() {}, dead: false });
     const level = await disk.open();
-    const tables = new Tables(level);
-    await tables.open();
     const put = (key: string, sync: boolean) => level.batch([{ type: 'put', key, value: Buffer.from(key) }], { sync });
     await put('synced', true);
     await put('unsynced', false);
