@@ -60,7 +60,7 @@ export const ENGINE = [
   {
     breaks: 'One session that cannot be recovered keeps the others from their verdict (I12).',
     file: RECOVERY,
-    search: "      this.announce('interrupted_turn_held', { sessionId, turnId }, 'store', reason);\n",
+    search: "      this.telling({ sessionId, turnId }, asked)('interrupted_turn_held', 'store', reason);\n",
     replace: '      throw thrown;\n',
     tests: ['test/engine/damage.test.ts', 'test/engine/recovery.test.ts', 'test/engine/store-failures.test.ts'],
   },
