@@ -4,10 +4,11 @@
  * thinking) stay here: a browser has no use for them.
  */
 import type { Approval, FollowEvent, TurnOutcome } from '../core/events.js';
-import { type AssistantPart, localCalls, type StoredMessage, type ToolOutput } from '../core/messages.js';
+import type { AssistantPart, StoredMessage, ToolOutput } from '../core/messages.js';
 import type { ModelDelta } from '../core/model.js';
 import { NOTES } from './specification.js';
-import { type Chunk, fileChunks, type Input, idAt, inputOf, outputChunk, sourceChunks } from './ui-parts.js';
+import { CallIds, type Input, idAt, inputOf } from './ui-calls.js';
+import { type Chunk, decisionChunk, fileChunks, missingTurn, outputChunk, sourceChunks } from './ui-parts.js';
 import { BEGINNING, nothingOf, type PartTold, type Place } from './ui-place.js';
 
 type Kind = 'text' | 'reasoning';
@@ -30,10 +31,7 @@ export class UIChunks {
   /** Inputs of calls that are told piece by piece, by the client's id of the call. */
   private readonly inputs = new Map<string, Input>();
   private readonly available = new Set<string>();
-  /** The client's id of each call, by the provider's: those of some servers repeat in every answer. */
-  private readonly calls = new Map<string, string>();
-  /** The client's ids of the local calls of the last answer, by which approvals are found. */
-  private batch: readonly string[] = [];
+  private readonly calls = new CallIds();
   private chunks: Chunk[] = [];
 
   /** `after`: where the client is. It names its turn, which may have ended meanwhile; of another turn it has nothing. */
@@ -70,13 +68,11 @@ export class UIChunks {
       case 'approvalRequested':
         this.ask(event.approval);
         break;
-      case 'approvalDecided': {
-        const { approvalId: id, allow, by } = event;
-        this.add({ type: 'data-approval', id, data: { decided: { allow, by } } });
+      case 'approvalDecided':
+        this.add(decisionChunk(event.approvalId, event.allow, event.by));
         break;
-      }
       case 'progress': {
-        const data = { toolCallId: this.idOf(event.callId), value: event.value };
+        const data = { toolCallId: this.calls.at(event.callId), value: event.value };
         this.add({ type: 'data-progress', data, transient: true });
         break;
       }
@@ -98,7 +94,7 @@ export class UIChunks {
     const told = own.findIndex(({ meta }) => meta.id === this.place.last);
     for (const [index, stored] of own.entries()) {
       if (index > told) this.takeMessage(stored);
-      else this.learn(stored);
+      else this.calls.learn(stored);
     }
     const isCurrent = view.turnId === turnId;
     const partial = isCurrent ? view.partial : [];
@@ -109,7 +105,11 @@ export class UIChunks {
     if (isCurrent) {
       for (const approval of view.approvals) this.ask(approval);
       if (view.outcome !== null) this.end(view.outcome);
-    } else if (own.length > 0 || this.returns) this.end(undefined);
+    } else if (own.length > 0 || this.begun || this.returns) this.end(undefined);
+    else if (turnId !== view.nextTurnId) {
+      this.chunks.push(missingTurn(turnId));
+      this.ended = true;
+    }
   }
 
   /** Whoever named no turn gets the one that is there first. */
@@ -220,7 +220,7 @@ export class UIChunks {
       // Where the next answer is on its way already, this one was told in its time, but for the results of its calls.
       const isPast = this.step !== meta.id && this.entered.has(meta.id);
       if (!isPast) this.enter(meta.id);
-      this.learn(stored);
+      this.calls.learn(stored);
       for (const part of message.content) this.takePart(part, meta.id, told);
       if (!isPast) this.closeBlock();
       for (const chunk of sourceChunks(meta)) this.add(chunk);
@@ -250,27 +250,12 @@ export class UIChunks {
   }
 
   private takeOutput(toolCallId: string, output: ToolOutput): void {
-    const id = this.calls.get(toolCallId);
+    const id = this.calls.of(toolCallId);
     if (id !== undefined) this.add(outputChunk(id, output));
   }
 
-  /** The ids of the calls of an answer, whether the client is told them now or was before. */
-  private learn({ message, meta }: Pick<StoredMessage, 'message' | 'meta'>): void {
-    if (message.role !== 'assistant') return;
-    for (const part of message.content) {
-      if (part.type === 'tool-call') this.calls.set(part.toolCallId, idAt({ messageId: meta.id, ...part }));
-    }
-    const local = localCalls(message);
-    if (local.length > 0) this.batch = local.map(({ toolCallId }) => this.calls.get(toolCallId) as string);
-  }
-
-  /** The id of a call ends with its number in its answer. */
-  private idOf(callId: string): string | undefined {
-    return this.batch[Number(callId.split('.').at(-1))];
-  }
-
   private ask({ id, callId, toolName, input, expiresAt }: Approval): void {
-    const data = { approvalId: id, toolCallId: this.idOf(callId), toolName, input, expiresAt };
+    const data = { approvalId: id, toolCallId: this.calls.at(callId), toolName, input, expiresAt };
     this.add({ type: 'data-approval', id, data });
   }
 

@@ -8,7 +8,10 @@ import { UIChunks } from './ui-chunks.js';
 import { placeOf, placeText } from './ui-place.js';
 
 export interface UIMessageStreamOptions {
-  /** The turn to show. Default: that of `after`, else the one in progress; where there is none, the stream ends at once. */
+  /**
+   * The turn to show. Default: that of `after`, else the one in progress; where there is none, the stream ends at once.
+   * One that the session does not have ends it with an `error` chunk; one that waiting input was promised is waited for.
+   */
   readonly turnId?: string;
   /** The last `id` a client has got (`Last-Event-ID`): what it has of the turn is left out. Anything else is the beginning. */
   readonly after?: string;
@@ -61,7 +64,7 @@ export function toUIMessageStream(
   });
 }
 
-/** @throws {TypeError} A turn that is misspelt would be waited for without end. */
+/** @throws {TypeError} names the option. */
 function checkStream(events: AsyncIterable<FollowEvent>, options: UIMessageStreamOptions): void {
   if (typeof events?.[Symbol.asyncIterator] !== 'function') {
     throw new TypeError('toUIMessageStream needs the events of engine.follow(sessionId).');

@@ -1,5 +1,5 @@
 /**
- * Owns the chunks that stand for one thing each: a result, a file, a source.
+ * Owns the chunks that stand for one thing each: a decision, a result, a file, a source.
  * Must not know what came before them.
  */
 import type { FilePart, MessageMeta, ToolOutput } from '../core/messages.js';
@@ -11,18 +11,17 @@ export interface Chunk {
   readonly [field: string]: unknown;
 }
 
-/** The input of a call on its way. */
-export interface Input {
-  readonly messageId: string;
-  /** The provider's. */
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly text: string;
-}
+/** A turn that the session does not have would be waited for without end. */
+export const missingTurn = (turnId: string): Chunk => ({
+  type: 'error',
+  errorText: `The session has no turn "${turnId}", or nothing of it any more; take the id from turn.turnId.`,
+});
 
-/** The client's id of a call: those of some servers repeat in every answer. */
-export const idAt = ({ messageId, toolCallId }: Pick<Input, 'messageId' | 'toolCallId'>): string =>
-  `${messageId}:${toolCallId}`;
+export const decisionChunk = (id: string, allow: boolean, by: string): Chunk => ({
+  type: 'data-approval',
+  id,
+  data: { decided: { allow, by } },
+});
 
 export function outputChunk(toolCallId: string, output: ToolOutput): Chunk {
   const denied = output.type === 'execution-denied';
@@ -50,13 +49,4 @@ export function sourceChunks({ answer }: MessageMeta): readonly Chunk[] {
     const file = typeof filename === 'string' ? { filename } : {};
     return [{ type: 'source-document', mediaType, ...named, ...file }];
   });
-}
-
-/** What the model has said of an input; not all of it is JSON. */
-export function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -123,6 +123,8 @@ export interface SessionView {
   readonly phase: Phase | null;
   /** A turn is running, parked or interrupted. */
   readonly inProgress: boolean;
+  /** The turn that waiting input will start, where one was promised and has not begun. */
+  readonly nextTurnId: string | null;
   /** How the last turn ended; null while one is in progress, and where there was none. */
   readonly outcome: TurnOutcome | null;
   /** What the model has said since the last message, in order; pieces of one part are one. */

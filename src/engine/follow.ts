@@ -57,6 +57,7 @@ const NOTHING: SessionView = {
   messages: [],
   phase: null,
   inProgress: false,
+  nextTurnId: null,
   outcome: null,
   partial: [],
   approvals: [],
@@ -151,13 +152,14 @@ class Reader {
     const session = await store.load(this.sessionId);
     if (session === undefined) return { turnId: '', view: NOTHING };
     this.roster.checkOwn(session.head);
-    const { turnId, phase, inProgress, waiting } = session.head;
+    const { turnId, phase, inProgress, nextTurnId, waiting } = session.head;
     const ended = inProgress || turnId === null ? undefined : await readable(() => store.outcome(turnId));
     const asked = session.calls.filter(({ callId }) => waiting?.approvals.includes(callId) === true);
     const view: SessionView = {
       messages: session.messages,
       phase,
       inProgress,
+      nextTurnId,
       outcome: ended === undefined ? null : fromRecord(ended),
       partial: [],
       approvals: asked.map((call) => approvalOf(this.sessionId, call)),

@@ -140,9 +140,10 @@ export class Housekeeping {
     const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
     await writer.write(writer.next(patch, { inbox: { put: [], remove: [input] } }, null));
     this.roster.presence.forgetInput(head.sessionId, input.messageId);
-    // Nothing is left that the promised turn would have begun with.
+    // Nothing is left that the promised turn would have begun with; whoever waits for it to begin sees that.
     if (left === 0 && head.nextTurnId !== null) {
       handles.rested(head.nextTurnId, { status: 'cancelled', reason: 'withdrawn', text: '', usage: NO_USAGE });
+      this.roster.announcer.feeds.renew(head.sessionId);
     }
     return 'withdrawn';
   }

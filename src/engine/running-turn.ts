@@ -43,6 +43,8 @@ export class RunningTurn {
       messages: records.storedMessages,
       phase: snapshot === undefined ? head.phase : phaseOf(snapshot),
       inProgress: true,
+      // What comes meanwhile joins this turn, or is promised to nobody yet.
+      nextTurnId: null,
       outcome: null,
       partial: [],
       approvals: this.decisions.map((call) => approvalOf(sessionId, call)),

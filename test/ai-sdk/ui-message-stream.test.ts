@@ -329,6 +329,38 @@ describe('a client that comes back', () => {
     }
   });
 
+  it('ends with an error where the session does not have the turn', async () => {
+    const { engine, turn, rest } = await recorded();
+    rest.open();
+    await turn.outcome;
+    for (const sessionId of ['s', 'new']) {
+      const frames = await framesOf(toUIMessageStream(engine.follow(sessionId), { turnId: 's.misspelt' }));
+      const [error, done] = frames.map(({ chunk }) => chunk);
+      expect(JSON.parse(error as string)).toMatchObject({
+        type: 'error',
+        errorText: expect.stringContaining('no turn'),
+      });
+      expect([frames.length, done]).toEqual([2, '[DONE]']);
+    }
+  });
+
+  it('waits for a turn that was promised, until it is over or its input is taken back', async () => {
+    for (const withdrawn of [false, true]) {
+      const hold = gate<Content>();
+      const { engine } = await chat([() => hold.opened, () => [text('Now.')]]);
+      const first = await engine.sendMessage({ sessionId: 'other', routeKey: 'r', input: 'hello', attended: true });
+      const queued = { sessionId: 's', messageId: 'm', routeKey: 'r', input: 'hello', attended: true } as const;
+      const { accepted, turn } = await engine.sendMessage(queued);
+      expect(accepted).toBe('queued');
+      const frames = framesOf(toUIMessageStream(engine.follow('s'), { turnId: turn.turnId }));
+      if (withdrawn) await engine.withdrawMessage('s', 'm');
+      hold.open([text('Done.')]);
+      await first.turn.outcome;
+      const types = (await frames).flatMap(({ chunk }) => (chunk === '[DONE]' ? [] : [JSON.parse(chunk).type]));
+      expect(types.at(-1)).toBe(withdrawn ? 'error' : 'finish');
+    }
+  });
+
   it('has a place that is a text and comes back from it', () => {
     const calls = fc.array(fc.string(), { maxLength: 2 });
     const part = fc.record({ messageId: fc.string(), text: fc.nat(), reasoning: fc.nat(), calls });
