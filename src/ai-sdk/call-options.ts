@@ -3,7 +3,7 @@
  * Must not know answers.
  */
 import type { Message, ProviderOptions } from '../core/messages.js';
-import type { ModelCall, ModelRequest } from '../core/model.js';
+import type { ModelCall, ModelRequest, ToolSpec } from '../core/model.js';
 import { toPrompt } from './prompt.js';
 import { breakpointAt, saying } from './request-messages.js';
 import type { AnyLanguageModel, Fields, SpecificationVersion } from './specification.js';
@@ -87,8 +87,25 @@ export function warningsOf(model: AnyLanguageModel, request: ModelRequest): read
   const none = dropsTools(model, request)
     ? [`toolChoice: "none" is sent as "auto" to ${model.provider} (${version})`]
     : [];
-  if (request.settings.reasoning === undefined || version === 'v4') return none;
-  return [...none, `settings.reasoning: before specification v4 it is one of the providerOptions, and is not sent`];
+  const unsent = version === 'v2' ? request.tools.flatMap(beyondV2) : [];
+  if (request.settings.reasoning !== undefined && version !== 'v4') {
+    unsent.push('settings.reasoning: before specification v4 it is one of the providerOptions, and is not sent');
+  }
+  return [...none, ...unsent];
+}
+
+/** What V2 has no place for. */
+const beyondV2 = (tool: ToolSpec): string[] =>
+  (['strict', 'inputExamples'] as const)
+    .filter((field) => tool[field] !== undefined)
+    .map((field) => `tools.${tool.name}.${field}: specification v2 has no place for it, and it is not sent`);
+
+function functionTool({ strict, inputExamples, ...tool }: ToolSpec, version: SpecificationVersion): Fields {
+  const more = {
+    ...(strict === undefined ? {} : { strict }),
+    ...(inputExamples === undefined ? {} : { inputExamples: inputExamples.map((input) => ({ input })) }),
+  };
+  return { type: 'function', ...tool, ...(version === 'v2' ? {} : more) };
 }
 
 /** Tools stay in the request whatever the choice is: a history with calls and no tools is refused by providers. */
@@ -99,7 +116,7 @@ function toolsOf(
 ): Fields {
   const type = version === 'v2' ? 'provider-defined' : 'provider';
   const all = [
-    ...tools.filter((tool) => !Object.hasOwn(providerTools, tool.name)).map((tool) => ({ type: 'function', ...tool })),
+    ...tools.filter(({ name }) => !Object.hasOwn(providerTools, name)).map((tool) => functionTool(tool, version)),
     ...Object.entries(providerTools as { readonly [name: string]: Fields }).map(([name, { id, args = {} }]) => {
       return { type, id, name, args };
     }),

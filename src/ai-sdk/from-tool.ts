@@ -46,12 +46,14 @@ const DURABLE: Readonly<Record<keyof DurableSide<unknown>, true>> = {
  * A tool of the AI SDK 5, 6 or 7 as a tool of a turn. Its `execute` gets the call's `signal` as `abortSignal`, and
  * everything a durable tool gets (`idempotencyKey`, `deps`, `note` …) as `context` and `experimental_context`;
  * `messages` is empty. Values it yields are progress, the last one is its output. `needsApproval` becomes `approval`
- * unless `durable` says otherwise.
- * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`; or a field nobody knows.
+ * unless `durable` says otherwise. `outputSchema`, `title` and `metadata` say something to browsers and go nowhere.
+ * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`; or a field nobody knows; or a callback
+ * on the way of an input (`onInputStart` …), which no turn calls: its deltas are events of `engine.follow()`.
  */
 export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}): AnyTool<D> {
   checkFields(durable, DURABLE);
-  const { description, inputSchema, execute, needsApproval, providerOptions, toModelOutput } = (tool ?? {}) as Fields;
+  const fields = (tool ?? {}) as Fields;
+  const { description, inputSchema, execute, needsApproval, toModelOutput } = fields;
   const { sdk, ...side } = durable;
   if (typeof execute !== 'function') {
     throw new TypeError(
@@ -63,13 +65,15 @@ export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}
       'The tool has toModelOutput: say which generation made it, with { sdk: 5 }, { sdk: 6 } or { sdk: 7 }.',
     );
   }
+  for (const callback of ['onInputStart', 'onInputDelta', 'onInputAvailable']) {
+    if (fields[callback] === undefined) continue;
+    throw new TypeError(`The tool has ${callback}, which no turn calls: read the deltas of engine.follow() instead.`);
+  }
   return {
     description: textOf(description),
     input: schemaOf(inputSchema),
     ...(needsApproval === undefined ? {} : { approval: approvalOf(needsApproval) }),
-    ...(isFields(providerOptions)
-      ? { providerOptions: providerOptions as NonNullable<AnyTool<D>['providerOptions']> }
-      : {}),
+    ...toldToModel(fields),
     ...side,
     async execute(input: unknown, call: ToolContext<D>): Promise<ToolOutput> {
       const output = await lastOf(execute(input, optionsOf(call)), call);
@@ -77,6 +81,18 @@ export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}
       const told = await toModelOutput(sdk === 5 ? output : { toolCallId: call.callId, input, output });
       return fromOutput(told, 'toModelOutput()') as unknown as ToolOutput;
     },
+  };
+}
+
+/** What only the provider reads. */
+function toldToModel({ providerOptions, strict, inputExamples }: Fields): Partial<AnyTool<unknown>> {
+  const examples = inputExamples as readonly { readonly input: Json }[] | undefined;
+  return {
+    ...(isFields(providerOptions)
+      ? { providerOptions: providerOptions as NonNullable<AnyTool<unknown>['providerOptions']> }
+      : {}),
+    ...(typeof strict === 'boolean' ? { strict } : {}),
+    ...(examples === undefined ? {} : { inputExamples: examples.map(({ input }) => input) }),
   };
 }
 

@@ -9,6 +9,9 @@ export interface ToolSpec {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: Json;
+  /** The provider is asked to hold the model to the schema, or not to. */
+  readonly strict?: boolean;
+  readonly inputExamples?: readonly Json[];
   readonly providerOptions?: ProviderOptions;
 }
 

@@ -78,6 +78,10 @@ export interface Tool<I = unknown, D = unknown> {
   readonly exclusive?: boolean | ((input: NoInfer<I>) => string);
   /** Names this tool had in earlier deploys. */
   readonly formerNames?: readonly string[];
+  /** Providers that can hold the model to the schema do so. Default: what the provider does by itself. */
+  readonly strict?: boolean;
+  /** Inputs that show the model what a call looks like, where the provider has a place for them. */
+  readonly inputExamples?: readonly NoInfer<I>[];
   readonly providerOptions?: ProviderOptions;
   /** The key for the receiver, instead of the engine's. */
   idempotencyKey?(input: NoInfer<I>): string;

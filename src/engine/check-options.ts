@@ -14,7 +14,7 @@ import {
 import { messageOf } from '../core/errors.js';
 import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
-import { toJson } from '../core/json.js';
+import { checkJson, toJson } from '../core/json.js';
 import type { Schema, Tool, ToolSet } from '../core/tools.js';
 import { checkCallValues, checkModel } from './check-plan.js';
 import { randomIds, systemClock } from './clock.js';
@@ -83,6 +83,8 @@ const TOOL: Readonly<Record<keyof Tool, true>> = {
   idempotencyKey: true,
   modelOutput: true,
   formerNames: true,
+  strict: true,
+  inputExamples: true,
   providerOptions: true,
 };
 
@@ -171,6 +173,14 @@ function checkToolChoices(tool: Tool, at: string): void {
   }
   if (formerNames !== undefined && !Array.isArray(formerNames))
     throw new TypeError(`${at}.formerNames must be an array.`);
+  checkToldToModel(tool, at);
+}
+
+function checkToldToModel({ strict, inputExamples }: Tool, at: string): void {
+  if (strict !== undefined && typeof strict !== 'boolean') throw new TypeError(`${at}.strict must be true or false.`);
+  if (inputExamples === undefined) return;
+  if (!Array.isArray(inputExamples)) throw new TypeError(`${at}.inputExamples must be an array of inputs.`);
+  checkJson(inputExamples, `${at}.inputExamples`);
 }
 
 function checkAnswers(answers: unknown): void {

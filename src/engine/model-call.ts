@@ -93,6 +93,8 @@ function requestOf(call: ModelCallFor, plan: CallPlan): ModelRequest {
         name,
         description: tool.description,
         inputSchema: schemaOf(tool.input, `tools.${name}.input`),
+        ...(tool.strict === undefined ? {} : { strict: tool.strict }),
+        ...(tool.inputExamples === undefined ? {} : { inputExamples: tool.inputExamples as readonly Json[] }),
         ...(tool.providerOptions === undefined ? {} : { providerOptions: tool.providerOptions }),
       }),
     );

@@ -119,6 +119,23 @@ describe('a tool of the AI SDK', () => {
     expect(fromTool(base, side)).toMatchObject({ ...side, providerOptions: { own: { a: 1 } } });
   });
 
+  it('tells the provider how strictly its schema counts, and what inputs look like', async () => {
+    const inputExamples = [{ input: { city: 'Oslo' } }, { input: { city: 'Bergen' } }];
+    const tool = sdkTool({ inputSchema: city, strict: true, inputExamples, execute: async () => 'rain' });
+    const { requests } = await run(fromTool(tool, { effect: 'none' }));
+    const told = { strict: true, inputExamples: [{ city: 'Oslo' }, { city: 'Bergen' }] };
+    expect(requests[0]?.tools[0]).toMatchObject(told);
+    const silent = await run(fromTool({ inputSchema: city, execute: () => 1 }));
+    expect(Object.keys(silent.requests[0]?.tools[0] ?? {})).toEqual(['name', 'description', 'inputSchema']);
+  });
+
+  it('is refused where it waits for callbacks that no turn calls', () => {
+    for (const name of ['onInputStart', 'onInputDelta', 'onInputAvailable']) {
+      const tool = { inputSchema: city, execute: () => 1, [name]: () => undefined };
+      expect(() => fromTool(tool)).toThrow(new RegExp(`${name}.*engine.follow`));
+    }
+  });
+
   it('is refused where it cannot run here, or has no JSON Schema at once', () => {
     expect(() => fromTool({ inputSchema: city })).toThrow(/execute.*providerTools/);
     const late = { inputSchema: { jsonSchema: Promise.resolve({}) }, execute: () => 1 };

@@ -170,6 +170,21 @@ describe.each(GENERATIONS)('a request in specification $version', ({ version, op
     expect(server.lastAsked.body.response_format).toMatchObject({ type: 'json_object' });
   });
 
+  it('says how strictly a schema counts and what inputs look like, where the specification has a place for it', async () => {
+    const server = await loopback();
+    server.says(done);
+    const told = { ...WEATHER, strict: true, inputExamples: [{ city: 'Oslo' }] };
+    const { answer } = await ask(fromLanguageModel(anthropic(server.url)), undefined, { tools: [told] });
+    const [sent] = server.lastAsked.body.tools;
+    expect(sent.input_examples).toEqual(version === 'v2' ? undefined : [{ city: 'Oslo' }]);
+    const open = await loopback();
+    open.says(openaiAnswer({ text: ['Well.'] }));
+    await ask(fromLanguageModel(openai(open.url)), undefined, { tools: [told] });
+    expect(open.lastAsked.body.tools[0].function.strict).toBe(version === 'v2' ? undefined : true);
+    const warned = answer.warnings?.filter((warning) => warning.includes('tools.weather.')) ?? [];
+    expect(warned).toHaveLength(version === 'v2' ? 2 : 0);
+  });
+
   it('takes an effort where the specification has one, and warns where it has none', async () => {
     const server = await loopback();
     server.says(openaiAnswer({ text: ['Well.'] }));
