@@ -5,7 +5,7 @@
  */
 import type { Cause, Limits, TurnContext, TurnMachine } from '../../machines/index.js';
 import { messageOf } from './errors.js';
-import { equalJson, type Json, toJson } from './json.js';
+import { asJson, equalJson, type Json } from './json.js';
 import type { Checkpoint, Phase } from './records.js';
 import { phaseOf, type TurnSnapshot } from './step.js';
 
@@ -31,13 +31,14 @@ export function encodeCheckpoint(
   snapshot: TurnSnapshot,
   facts: Pick<Checkpoint, 'turnId' | 'revision' | 'savedAt' | 'deadlines'>,
 ): Checkpoint {
+  // Plain data: the chart has no children and its context is JSON. XState lists an output and an error it has not.
+  const { output: _output, error: _error, ...persisted } = machine.getPersistedSnapshot(snapshot);
   return {
     format: CHECKPOINT_FORMAT,
     machineId: machine.id,
     machineVersion: versionOf(machine),
     ...facts,
-    // Plain data: the chart has no children and its context is JSON. XState lists an output and an error it has not.
-    snapshot: toJson(machine.getPersistedSnapshot(snapshot), 'snapshot'),
+    snapshot: asJson(persisted, 'snapshot'),
   };
 }
 

@@ -2,7 +2,7 @@
  * Owns the journal of one turn: the records of its calls, the steps they may take, their idempotency keys.
  * Must not know tools, storage or the machine of the turn. The legal steps are those of call.machine.ts (I15).
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type CallEvent, callMachine, type Effect } from '../../machines/index.js';
 import { canonicalJson, type Json } from './json.js';
 import type { CallRecord, CallState, DoubtCause } from './records.js';
@@ -39,7 +39,7 @@ export const isSettled = (call: CallRecord): boolean => call.state === 'succeede
 export const identityOf = (toolName: string, input: Json): string => `${toolName}\n${canonicalJson(input)}`;
 
 export const keyOf = (turnId: string, identity: string, ordinal: number): string =>
-  createHash('sha256').update(`${turnId}\n${ordinal}\n${identity}`).digest('base64url');
+  hash('sha256', `${turnId}\n${ordinal}\n${identity}`, 'base64url');
 
 /**
  * The lowest ordinal among the identical calls of the turn whose success the model was not shown, each taken at most
@@ -116,8 +116,8 @@ export class Journal {
     return this.stored.get(callId);
   }
 
-  identicalTo(toolName: string, input: Json): readonly CallRecord[] {
-    const ids = this.identical.get(identityOf(toolName, input)) ?? [];
+  identicalTo(identity: string): readonly CallRecord[] {
+    const ids = this.identical.get(identity) ?? [];
     return ids.map((id) => this.records.get(id) as CallRecord);
   }
 

@@ -4,33 +4,9 @@
  */
 import { RECORD_BYTES } from '../../machines/index.js';
 import { messageOf, TurnError } from './errors.js';
+import { asPlainJson, copyPlainJson, DEPTH, Room } from './plain-json.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-
-/** Nesting a value may have. Prevents: a stack overflow in the middle of a commit. */
-const DEPTH = 500;
-
-/**
- * What is left of the characters that a value may have as JSON. A value that has one part at many places is small in
- * memory and has no end as JSON: the copy of it would take all memory before anybody asked for its size.
- */
-class Room {
-  private left: number;
-
-  constructor(characters: number) {
-    this.left = characters;
-  }
-
-  /** Whether there is still room behind this value, of what is inside it only brackets and quotes counted. */
-  takes(value: unknown): boolean {
-    this.left -= typeof value === 'string' ? value.length + 2 : typeof value === 'object' ? 2 : 1;
-    return !this.isUsedUp;
-  }
-
-  get isUsedUp(): boolean {
-    return this.left < 0;
-  }
-}
 
 /**
  * Throws unless the value survives a round trip through JSON exactly. Makes no copy: it runs in front of every write.
@@ -40,54 +16,10 @@ class Room {
 export function checkJson(value: unknown, path: string): asserts value is Json {
   // Nearly every value is in order: then nothing of what says where a fault is has to be built.
   const room = new Room(RECORD_BYTES);
-  if (isInOrder(value, room)) return;
+  if (asPlainJson(value, room) !== undefined) return;
   if (room.isUsedUp) throw tooLarge(path, RECORD_BYTES);
   walk(value, path, false);
 }
-
-function isInOrder(value: unknown, room: Room): boolean {
-  try {
-    return isPlainJson(value, 0, room);
-  } catch {
-    // A getter or a proxy threw: the walk names the place.
-    return false;
-  }
-}
-
-/** Yes only where the walk finds no fault; whatever is unusual is left to it. */
-function isPlainJson(value: unknown, depth: number, room: Room): boolean {
-  if (!room.takes(value)) return false;
-  switch (typeof value) {
-    case 'string':
-      return value.isWellFormed();
-    case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0);
-    case 'boolean':
-      return true;
-    case 'object':
-      return value === null || (depth < DEPTH && isPlainObject(value, depth, room));
-    default:
-      return false;
-  }
-}
-
-function isPlainObject(value: object, depth: number, room: Room): boolean {
-  const names = Object.keys(value);
-  const isArray = Array.isArray(value);
-  if (Object.getPrototypeOf(value) !== (isArray ? Array.prototype : Object.prototype)) return false;
-  if (isArray && !isDense(value, names)) return false;
-  if ('toJSON' in value || Object.getOwnPropertySymbols(value).length > 0) return false;
-  for (const name of names) {
-    if (!name.isWellFormed()) return false;
-    // A getter runs code of others, and may give something else to whoever asks next.
-    if (!isPlainJson((value as Record<string, unknown>)[name], depth + 1, room)) return false;
-  }
-  return true;
-}
-
-/** Indices come before other names: as many names as items, the last of them an index, leave no hole. */
-const isDense = (items: readonly unknown[], names: readonly string[]): boolean =>
-  names.length === items.length && (names.length === 0 || names.at(-1) === String(items.length - 1));
 
 /**
  * The JSON value of what models and tools give, always a copy: lone surrogates are replaced, absent properties and
@@ -95,8 +27,20 @@ const isDense = (items: readonly unknown[], names: readonly string[]): boolean =
  * @throws {TurnError} TURN_INVALID_VALUE, with the path; TURN_TOO_LARGE for more than a result may have.
  */
 export function toJson(value: unknown, path: string): Json {
-  return walk(value, path, true);
+  return copyPlainJson(value, new Room(COPY_CHARACTERS)) ?? walk(value, path, true);
 }
+
+/** The same for a value that never changes: where nothing has to be repaired, it is not copied. */
+export function asJson(value: unknown, path: string): Json {
+  return asPlainJson(value, new Room(COPY_CHARACTERS)) ?? walk(value, path, true);
+}
+
+/** A copy of any value of others that is to stay as it is. @throws {Error} what cannot be copied at all. */
+export const copyOf = (value: unknown): unknown =>
+  copyPlainJson(value, new Room(COPY_CHARACTERS)) ?? structuredClone(value);
+
+/** A copy is of what a model or a tool gave, which may have a quarter of a record. */
+const COPY_CHARACTERS = RECORD_BYTES / 4;
 
 /** Something that has no JSON value. Its path grows on the way out, so that a value in order costs no path. */
 class Fault {
@@ -122,8 +66,7 @@ const faultOf = (thrown: unknown): Fault =>
   thrown instanceof Fault ? thrown : new Fault(`unreadable (${messageOf(thrown)})`);
 
 function walk(value: unknown, path: string, repairs: boolean): Json {
-  // A copy is of what a model or a tool gave, which may have a quarter of a record.
-  const characters = repairs ? RECORD_BYTES / 4 : RECORD_BYTES;
+  const characters = repairs ? COPY_CHARACTERS : RECORD_BYTES;
   try {
     return visit(value, { repairs, parents: [], room: new Room(characters) });
   } catch (thrown) {
@@ -259,6 +202,20 @@ export function equalJson(a: unknown, b: unknown): boolean {
     (key) =>
       Object.hasOwn(b, key) && equalJson((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
   );
+}
+
+/** Whether a value has more characters as JSON. Only one that may come near the bound is written out to be counted. */
+export const isLongerThan = (value: Json, characters: number): boolean =>
+  charactersAtMost(value) > characters && JSON.stringify(value).length > characters;
+
+/** One character of text may take six, as in \u0000; a number has at most 25. */
+function charactersAtMost(value: Json): number {
+  if (typeof value === 'string') return value.length * 6 + 2;
+  if (typeof value !== 'object' || value === null) return 25;
+  let characters = 2;
+  if (Array.isArray(value)) for (const item of value) characters += charactersAtMost(item) + 1;
+  else for (const [name, item] of Object.entries(value)) characters += name.length * 6 + 4 + charactersAtMost(item);
+  return characters;
 }
 
 /** Cuts text to a number of UTF-8 bytes without splitting a character. */

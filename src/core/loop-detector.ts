@@ -2,7 +2,7 @@
  * Owns the judgement whether a turn goes in circles, from its last calls alone.
  * Must not know the chart: what a verdict leads to is decided there.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Effect } from '../../machines/index.js';
 import { identityOf } from './journal.js';
 import type { CallRecord } from './records.js';
@@ -46,7 +46,7 @@ export function traceOf(call: CallRecord): CallTrace {
       identity: identityOf(call.toolName, call.input),
       // Writes are judged without it, and an output may be long.
       get outcome() {
-        outcome ??= createHash('sha256').update(JSON.stringify(call.output)).digest('base64url');
+        outcome ??= hash('sha256', JSON.stringify(call.output), 'base64url');
         return outcome;
       },
       failed: call.state === 'failed',
@@ -69,8 +69,13 @@ export const detectLoop: LoopDetector = (calls) => {
   );
 };
 
-const signature = ({ effect, identity, outcome, failed }: CallTrace): string =>
-  effect === 'none' && !failed ? `${identity}\n${outcome}` : identity;
+const isJudgedByOutcome = ({ effect, failed }: CallTrace): boolean => effect === 'none' && !failed;
+
+/** The outcome is asked for last: to know it costs a hash over an output, and most calls differ before. */
+const isSame = (a: CallTrace, b: CallTrace): boolean =>
+  a.identity === b.identity &&
+  isJudgedByOutcome(a) === isJudgedByOutcome(b) &&
+  (!isJudgedByOutcome(a) || a.outcome === b.outcome);
 
 function judge(count: number, bounds: { readonly nudge: number; readonly stop: number }, reason: string): LoopVerdict {
   if (count < bounds.nudge) return { verdict: 'continue' };
@@ -81,7 +86,7 @@ function judge(count: number, bounds: { readonly nudge: number; readonly stop: n
 function sameCall(calls: readonly CallTrace[]): LoopVerdict {
   const last = calls.at(-1);
   if (last === undefined) return { verdict: 'continue' };
-  const same = calls.filter((call) => signature(call) === signature(last)).length;
+  const same = calls.filter((call) => isSame(call, last)).length;
   const how = last.failed ? 'fails' : last.effect === 'none' ? 'gives the same' : 'is made';
   return judge(same, SAME_CALL, `the same call of "${last.toolName}" ${how} again and again`);
 }
@@ -89,11 +94,10 @@ function sameCall(calls: readonly CallTrace[]): LoopVerdict {
 /** Two calls in turns, and nothing else. */
 function pingPong(calls: readonly CallTrace[]): LoopVerdict {
   const [a, b] = [calls.at(-1), calls.at(-2)];
-  if (a === undefined || b === undefined || signature(a) === signature(b)) return { verdict: 'continue' };
+  if (a === undefined || b === undefined || isSame(a, b)) return { verdict: 'continue' };
   let count = 0;
   while (count < calls.length) {
-    const expected = signature(count % 2 === 0 ? a : b);
-    if (signature(calls.at(-1 - count) as CallTrace) !== expected) break;
+    if (!isSame(calls.at(-1 - count) as CallTrace, count % 2 === 0 ? a : b)) break;
     count += 1;
   }
   return judge(count, PING_PONG, `"${b.toolName}" and "${a.toolName}" alternate without progress`);

@@ -4,7 +4,7 @@
  */
 import type { Effect } from '../../machines/index.js';
 import { messageOf } from './errors.js';
-import type { Json } from './json.js';
+import { copyOf, type Json } from './json.js';
 import type { ProviderOptions, ToolOutput } from './messages.js';
 import type { DoubtCause } from './records.js';
 
@@ -152,7 +152,7 @@ export type Validated = { readonly ok: true; readonly value: unknown } | { reado
 export async function validate(schema: Schema, value: unknown): Promise<Validated> {
   try {
     // A copy: what a tool does to its input must not reach the journal or the transcript.
-    const result = (await schema['~standard'].validate(structuredClone(value))) as {
+    const result = (await schema['~standard'].validate(copyOf(value))) as {
       value?: unknown;
       issues?: readonly { message: string; path?: readonly (PropertyKey | { key: PropertyKey })[] }[];
     };

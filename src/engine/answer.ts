@@ -7,7 +7,7 @@ import { type Effect, type ModelFault, RECORD_BYTES } from '../../machines/index
 import { ModelError, messageOf } from '../core/errors.js';
 import { callIdOf } from '../core/ids.js';
 import { identityOf, type Journal, keyOf, takeOrdinal } from '../core/journal.js';
-import { type Json, toJson } from '../core/json.js';
+import { isLongerThan, type Json, toJson } from '../core/json.js';
 import { checkAssistantPart } from '../core/message-check.js';
 import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from '../core/messages.js';
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
@@ -121,7 +121,7 @@ function storable(answer: ModelAnswer): {
     if (fault !== undefined) malformed.set(call, String(fault));
     return call;
   });
-  if (JSON.stringify(content).length > RECORD_BYTES / 4) return refuse('it is too large to be stored');
+  if (isLongerThan(content as unknown as Json, RECORD_BYTES / 4)) return refuse('it is too large to be stored');
   const { content: _content, ...facts } = answer;
   for (const side of ['input', 'output'] as const) {
     const counts: unknown = facts.usage?.[side];
@@ -189,7 +189,7 @@ async function readCall(
   const valid = await validate(found.input, part.input);
   if (!valid.ok) return failed(`The input is not valid: ${valid.error}`);
   const ordinals = taken.get(identity) ?? new Set();
-  const ordinal = takeOrdinal(reading.journal.identicalTo(part.toolName, input), ordinals);
+  const ordinal = takeOrdinal(reading.journal.identicalTo(identity), ordinals);
   taken.set(identity, ordinals.add(ordinal));
   try {
     const own = found.idempotencyKey?.(valid.value);

@@ -6,6 +6,7 @@ import { messageOf, TurnError } from '../core/errors.js';
 import type { Clock } from '../core/ports.js';
 import type { Announcer } from './announcer.js';
 import { pause } from './clock.js';
+import type { CutOff } from './cut-off.js';
 import type { TurnName } from './driver-start.js';
 import { FIRST_RETRY_MS, LAST_RETRY_MS } from './turn-commits.js';
 
@@ -16,7 +17,7 @@ export const NOBODY: TurnName = { sessionId: '', turnId: '' };
 export interface Closing {
   readonly closing: boolean;
   /** Aborts when the process waits no longer for code of the application. */
-  readonly gone: AbortController;
+  readonly gone: CutOff;
 }
 
 export class Background {

@@ -94,19 +94,17 @@ export class CompactionWork {
   /** The chart ends a compaction that takes too long, and the turn goes on: that is a refusal like any other. */
   private onTimeout(list: readonly StoredMessage[]): () => void {
     const { scope } = this;
-    const { phaseSignal } = scope;
     const left = (): void => {
       const phase = phaseOf(scope.snapshot);
       if (scope.snapshot.status !== 'active' || phase === 'compacting') return;
       this.noteRefusal(list, 'timeout');
       scope.enqueue(() => scope.writeFacts());
     };
-    phaseSignal.addEventListener('abort', left, { once: true });
-    return () => phaseSignal.removeEventListener('abort', left);
+    return scope.phaseEnd.onAbort(left);
   }
 
   private call(list: readonly StoredMessage[]) {
-    const { settings, phaseSignal, records } = this.scope;
+    const { settings, phaseEnd, records } = this.scope;
     const { sessionId, turnId } = this.scope.info();
     const contextTokens = settings.model.contextTokens ?? sizeOf(list) / CHARS_PER_TOKEN;
     // What the compactor asks of the model is paid for as well.
@@ -119,6 +117,6 @@ export class CompactionWork {
         return answer;
       },
     };
-    return { model, signal: phaseSignal, targetTokens: Math.floor(contextTokens * TARGET), sessionId, turnId };
+    return { model, signal: phaseEnd.signal, targetTokens: Math.floor(contextTokens * TARGET), sessionId, turnId };
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Owns an abort signal that most of those who may use it never look at: it is made when somebody asks for it.
- * Must not know what is cut off. A signal and an error with its stack for each call and each phase cost more than the
- * steps of the chart beside them.
+ * Owns that something is cut off, and who wants to know. Most of those who may look at the abort signal never do, so it
+ * is made when somebody asks for it: a signal and an error with its stack for each call and each phase cost more than
+ * the steps of the chart beside them. Must not know what is cut off.
  */
 export class CutOff {
   private controller: AbortController | undefined;
   private why: (() => unknown) | undefined;
+  private readonly listeners = new Set<() => void>();
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
@@ -19,10 +20,17 @@ export class CutOff {
     return this.why !== undefined;
   }
 
+  /** Not called for what was aborted before. Gives back how to stop listening. */
+  onAbort(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
   /** The first reason counts, as it does for a signal. */
   abort(why: () => unknown): void {
     if (this.why !== undefined) return;
     this.why = why;
     this.controller?.abort(why());
+    for (const listener of this.listeners) listener();
   }
 }

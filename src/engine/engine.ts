@@ -260,8 +260,9 @@ class Engine implements TurnEngine {
     roster.closing = true;
     this.rounds.stop();
     this.parked.clear();
-    if (graceMs === 0) roster.gone.abort();
-    const disarm = roster.settings.clock.after(graceMs, () => roster.gone.abort());
+    const leave = (): void => roster.gone.abort(() => new Error('The process is closing.'));
+    if (graceMs === 0) leave();
+    const disarm = roster.settings.clock.after(graceMs, leave);
     const first = await Promise.allSettled(roster.allDrivers().map((driver) => driver.handOver(graceMs)));
     await roster.sessions.idle();
     // What began meanwhile is handed over as well.

@@ -5,6 +5,7 @@
 import { SETUP_MS } from '../../machines/index.js';
 import type { ToolSet } from '../core/tools.js';
 import { checkTools } from './check-options.js';
+import type { CutOff } from './cut-off.js';
 import type { Bounds } from './in-time.js';
 import type { Settings, TurnInfo } from './options.js';
 import type { Foreign } from './turn-scope.js';
@@ -19,14 +20,8 @@ export async function buildForeign(settings: Settings, turn: TurnInfo, signal: A
 }
 
 /** The bound of `setup`, for everything that is asked of the application before a turn goes on. */
-export const setupBounds = ({
-  settings,
-  gone,
-}: {
-  readonly settings: Settings;
-  readonly gone: AbortController;
-}): Bounds => ({
+export const setupBounds = ({ settings, gone }: { readonly settings: Settings; readonly gone: CutOff }): Bounds => ({
   clock: settings.clock,
   ms: SETUP_MS,
-  gone: gone.signal,
+  gone,
 });

@@ -10,19 +10,19 @@ export interface Bounds {
   /** null: as long as it likes. */
   readonly ms: number | null;
   /** Aborts when the process waits no longer. */
-  readonly gone: AbortSignal;
+  readonly gone: CutOff;
 }
 
 /** Throws what the work throws, and when the time is over or the process goes; `work` learns it by the signal. */
-export async function inTime<T>(
+export function inTime<T>(
   { clock, ms, gone }: Bounds,
   what: string,
   work: (ending: { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  const ending = new CutOff();
-  let end = (): void => undefined;
-  const over = new Promise<never>((_resolve, reject) => {
+  return new Promise((resolve, reject) => {
+    const ending = new CutOff();
     const giveUp = (error: Error): void => {
+      end();
       ending.abort(() => error);
       reject(error);
     };
@@ -30,16 +30,12 @@ export async function inTime<T>(
       giveUp(new TurnError('TURN_ENGINE_CLOSING', `the process is closing: ${what} was given up`));
     const disarm =
       ms === null ? undefined : clock.after(ms, () => giveUp(new Error(`${what} took longer than ${ms} ms`)));
-    if (gone.aborted) leave();
-    else gone.addEventListener('abort', leave, { once: true });
-    end = () => {
+    const ignore = gone.onAbort(leave);
+    const end = (): void => {
       disarm?.();
-      gone.removeEventListener('abort', leave);
+      ignore();
     };
+    if (gone.isAborted) leave();
+    work(ending).finally(end).then(resolve, reject);
   });
-  try {
-    return await Promise.race([work(ending), over]);
-  } finally {
-    end();
-  }
 }

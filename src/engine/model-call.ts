@@ -10,6 +10,7 @@ import type { ModelAnswer, ModelDelta, ModelRequest, ToolSpec } from '../core/mo
 import type { Schema, ToolSet } from '../core/tools.js';
 import { repairTranscript } from '../core/transcript.js';
 import { checkPlan } from './check-plan.js';
+import type { CutOff } from './cut-off.js';
 import type { CallPlan, Settings, TurnInfo } from './options.js';
 
 export type ModelResult =
@@ -33,7 +34,7 @@ export interface ModelCallFor {
   readonly interrupted: boolean;
   /** Its last answer: tools stay in the request, since providers refuse a history with calls but no tools. */
   readonly lastAnswer: boolean;
-  readonly signal: AbortSignal;
+  readonly ending: CutOff;
   emit(delta: ModelDelta): void;
   /** Counts this call, just before it is made. */
   count(): number;
@@ -57,13 +58,16 @@ export async function callModel(call: ModelCallFor): Promise<ModelResult> {
     return failed('network', `prepareModelCall failed: ${messageOf(thrown)}`);
   }
   // The phase may be over by now: a call that nobody waits for is not paid for.
-  if (call.signal.aborted) return failed('other', 'the call was given up');
+  if (call.ending.isAborted) return failed('other', 'the call was given up');
   if (plan.stop !== undefined && !call.lastAnswer) return { kind: 'stop', reason: cutText(plan.stop, REASON_BYTES) };
   try {
     const model = plan.model ?? call.settings.model;
     const request = requestOf(call, plan);
     const answer = await model.call(request, {
-      signal: call.signal,
+      // Made when the port looks at it.
+      get signal() {
+        return call.ending.signal;
+      },
       emit: (delta) => call.emit(delta),
       sessionId: call.turn.sessionId,
       turnId: call.turn.turnId,

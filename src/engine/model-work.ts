@@ -36,10 +36,10 @@ export class ModelWork {
   /** Effect of `setup`. */
   async loadSession(): Promise<void> {
     const { scope } = this;
-    const { generation, phaseSignal } = scope;
+    const { generation, phaseEnd } = scope;
     let event: ChartEvent = { type: 'session.loaded' };
     try {
-      this.foreign ??= await buildForeign(scope.settings, scope.info(), phaseSignal);
+      this.foreign ??= await buildForeign(scope.settings, scope.info(), phaseEnd.signal);
       this.calls.use(this.foreign);
     } catch (thrown) {
       event = { type: 'session.failed', reason: messageOf(thrown) };
@@ -74,7 +74,7 @@ export class ModelWork {
       interrupted: this.interrupted,
       answerSchema: scope.answerSchema,
       lastAnswer,
-      signal: scope.phaseSignal,
+      ending: scope.phaseEnd,
       emit: this.emitter(generation, messageId),
       count: () => records.modelCalls++,
     });
@@ -129,7 +129,7 @@ export class ModelWork {
       const bounds = {
         clock: scope.settings.clock,
         ms: scope.snapshot.context.limits.toolMs,
-        gone: scope.phaseSignal,
+        gone: scope.phaseEnd,
       };
       const reading = {
         ...this.calls.reading(),

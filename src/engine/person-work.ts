@@ -77,8 +77,8 @@ export class PersonWork {
   async readEdit(callId: string, { allow, input }: Decision): Promise<Validated | undefined> {
     const call = this.scope.known.get(callId);
     if (!allow || input === undefined || call?.tool === undefined) return undefined;
-    const { settings, phaseSignal } = this.scope;
-    const bounds = { clock: settings.clock, ms: SETUP_MS, gone: phaseSignal };
+    const { settings, phaseEnd } = this.scope;
+    const bounds = { clock: settings.clock, ms: SETUP_MS, gone: phaseEnd };
     const schema = call.tool.input;
     const valid = await inTime(bounds, 'the check of the edited input', () => validate(schema, input)).catch(
       (thrown: unknown): Validated => ({ ok: false, error: messageOf(thrown) }),

@@ -7,6 +7,7 @@ import type { Lease, TurnStore } from '../core/ports.js';
 import type { Head } from '../core/records.js';
 import { Announcer } from './announcer.js';
 import { Background } from './background.js';
+import { CutOff } from './cut-off.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
 import type { Settings } from './options.js';
 import { Presence } from './presence.js';
@@ -39,7 +40,7 @@ export class Roster implements DriverHost {
   listener: RestListener | undefined;
   closing = false;
   /** Aborts when the process waits no longer for code of the application. */
-  readonly gone = new AbortController();
+  readonly gone = new CutOff();
   private readonly drivers = new Map<string, RunningTurn>();
   /** Turns that wait for a person, by session. */
   private readonly parkedTurns = new Map<string, string>();

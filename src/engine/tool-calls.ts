@@ -5,7 +5,7 @@
 
 import { RECORD_BYTES } from '../../machines/index.js';
 import { DefinitiveFailure, messageOf, OutcomeUnknown, TurnError } from '../core/errors.js';
-import { cutText, type Json, toJson } from '../core/json.js';
+import { cutText, isLongerThan, type Json, toJson } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
@@ -63,7 +63,7 @@ export function runCall(
 }
 
 /** A getter of its own, so that a copy of the context has the signal as well. */
-const contextWith = (context: Omit<ToolContext, 'signal'>, ending: CutOff): ToolContext => ({
+export const contextWith = (context: Omit<ToolContext, 'signal'>, ending: CutOff): ToolContext => ({
   ...context,
   get signal() {
     return ending.signal;
@@ -149,7 +149,7 @@ export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, inp
       tool.modelOutput === undefined
         ? asOutput(json)
         : (toJson(tool.modelOutput(json, input), 'output') as unknown as ToolOutput);
-    return JSON.stringify(stored).length > RECORD_BYTES / 4 ? tooLarge() : stored;
+    return isLongerThan(stored as unknown as Json, RECORD_BYTES / 4) ? tooLarge() : stored;
   } catch (thrown) {
     if (thrown instanceof TurnError && thrown.code === 'TURN_TOO_LARGE') return tooLarge();
     return errorText(`The call succeeded. Its result cannot be stored: ${messageOf(thrown)}`);

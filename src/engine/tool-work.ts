@@ -12,10 +12,11 @@ import type { ToolContext } from '../core/tools.js';
 import { type AdmissionFor, rereadCall, undecided } from './admission.js';
 import { callEvent } from './announcements.js';
 import type { ReadingFor } from './answer.js';
+import { CutOff } from './cut-off.js';
 import { inTime } from './in-time.js';
 import { loopVerdict } from './loop-verdict.js';
 import { Reconciliation } from './reconciliation.js';
-import { type CallOutcome, type Running, runCall } from './tool-calls.js';
+import { type CallOutcome, contextWith, type Running, runCall } from './tool-calls.js';
 import { toolContext } from './tool-context.js';
 import type { Foreign, TurnScope } from './turn-scope.js';
 
@@ -41,7 +42,7 @@ export class ToolWork {
   private arrived: Arrived[] = [];
   private stopped: unknown;
   private quiet: (() => void) | undefined;
-  private readonly life = new AbortController();
+  private readonly life = new CutOff();
 
   constructor(scope: TurnScope, late: LateOutcome, compactionDue: () => boolean) {
     this.scope = scope;
@@ -63,7 +64,7 @@ export class ToolWork {
       reviews: [...records.reviews.values()],
       attended: this.scope.isAttended,
       isGranted: (toolName) => records.isGranted(toolName),
-      context: (call) => ({ ...this.context(call), signal: this.life.signal }),
+      context: (call) => contextWith(this.context(call), this.life),
     };
   }
 
@@ -115,7 +116,7 @@ export class ToolWork {
     if (this.readmitting.has(call.callId) || this.stopped !== undefined) return;
     this.readmitting.add(call.callId);
     const { clock } = this.scope.settings;
-    const bounds = { clock, ms: this.scope.snapshot.context.limits.toolMs, gone: this.life.signal };
+    const bounds = { clock, ms: this.scope.snapshot.context.limits.toolMs, gone: this.life };
     const ask = () => rereadCall(call, this.foreign.tools, this.reading());
     // What cannot be decided in time is decided against the call.
     const read = await inTime(bounds, 'the approval of a call', ask).catch(() => undefined);
@@ -135,7 +136,7 @@ export class ToolWork {
   /** Nothing starts any more; what runs is told why. */
   stop(reason: unknown): void {
     this.stopped = reason;
-    this.life.abort(reason);
+    this.life.abort(() => reason);
     this.quiet?.();
     for (const { run } of this.running.values()) run.abort(reason);
   }

@@ -51,7 +51,7 @@ export class TurnDriver implements TurnScope {
   readonly model: ModelWork;
   private readonly compaction: CompactionWork;
   private current: TurnSnapshot | undefined;
-  private phaseWork = new CutOff();
+  phaseEnd = new CutOff();
   private over = false;
 
   constructor(start: DriverStart) {
@@ -94,10 +94,6 @@ export class TurnDriver implements TurnScope {
     return this.current as TurnSnapshot;
   }
 
-  get phaseSignal(): AbortSignal {
-    return this.phaseWork.signal;
-  }
-
   get isAttended(): boolean {
     return this.attended || this.start.host.isPresent(this.sessionId);
   }
@@ -118,10 +114,11 @@ export class TurnDriver implements TurnScope {
   info(): TurnInfo {
     const { settings, records } = this;
     const { interrupted, attempt } = this.start;
-    const used = { usage: records.usage, modelCalls: records.modelCalls };
+    const { sessionId, turnId, context, startedAt } = this.head;
+    const { usage, modelCalls } = records;
     return turnInfo(
       settings,
-      { ...this.head, ...used },
+      { sessionId, turnId, context, startedAt, usage, modelCalls },
       { attended: this.isAttended, recovered: interrupted, attempt },
     );
   }
@@ -211,8 +208,8 @@ export class TurnDriver implements TurnScope {
     if (plan.entered) {
       // What the phase before had started is out of date.
       this.generation += 1;
-      this.phaseWork.abort(() => endOf(plan));
-      this.phaseWork = new CutOff();
+      this.phaseEnd.abort(() => endOf(plan));
+      this.phaseEnd = new CutOff();
     }
     for (const event of announcementsOf(before, plan)) this.announce(event, plan.directive === 'forced');
     for (const effect of plan.effects) {
@@ -231,7 +228,7 @@ export class TurnDriver implements TurnScope {
     this.current = plan.next;
     for (const event of announcementsOf(before, plan)) this.announce(event, true);
     this.announce({ type: 'outcome', outcome }, true);
-    this.phaseWork.abort(() => endOf(plan));
+    this.phaseEnd.abort(() => endOf(plan));
     this.end(outcome);
   }
 
@@ -288,7 +285,7 @@ export class TurnDriver implements TurnScope {
   }
 
   abortWork(reason: Error): void {
-    this.phaseWork.abort(() => reason);
+    this.phaseEnd.abort(() => reason);
     this.tools.stop(reason);
   }
 }

@@ -6,6 +6,7 @@ import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import type { EventBody } from '../core/events.js';
 import type { TurnSnapshot } from '../core/step.js';
 import type { Schema, ToolSet } from '../core/tools.js';
+import type { CutOff } from './cut-off.js';
 import type { KnownCalls } from './known-calls.js';
 import type { Settings, TurnInfo } from './options.js';
 import type { TurnRecords } from './turn-records.js';
@@ -24,7 +25,7 @@ export interface TurnScope {
   /** Grows whenever a phase is entered: what an earlier one started is out of date (m). */
   readonly generation: number;
   /** Aborts when the phase is left. */
-  readonly phaseSignal: AbortSignal;
+  readonly phaseEnd: CutOff;
   /** The process is handing the turn over: nothing new starts. */
   readonly closing: boolean;
   readonly activeMs: number;

@@ -36,7 +36,7 @@ class Turn {
     return wishes.map(({ tool, input }, index) => {
       const identity = identityOf(tool, input);
       const ordinals = taken.get(identity) ?? new Set();
-      const ordinal = takeOrdinal(this.journal.identicalTo(tool, input), ordinals);
+      const ordinal = takeOrdinal(this.journal.identicalTo(identity), ordinals);
       taken.set(identity, ordinals.add(ordinal));
       return callOf(`${this.batches}.${index}`, {
         messageId: `m${this.batches}`,
@@ -126,7 +126,7 @@ describe('the key of a call', () => {
     const turn = new Turn();
     turn.keys(['succeeds', 'stays'], PAY, PAY);
     const restarted = new Journal([...turn.journal.all()].map((call) => structuredClone(call)));
-    expect(takeOrdinal(restarted.identicalTo('pay', { amount: 1 }), new Set())).toBe(1);
+    expect(takeOrdinal(restarted.identicalTo(identityOf('pay', { amount: 1 })), new Set())).toBe(1);
   });
 
   it('is another one for another turn, tool, input or ordinal, and always the same for the same', () => {

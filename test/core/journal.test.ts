@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition } from 'xstate';
 import { type CallEvent, callMachine, type Effect } from '../../machines/index.js';
-import { isSettled, Journal, nextCallState } from '../../src/core/journal.js';
+import { identityOf, isSettled, Journal, nextCallState } from '../../src/core/journal.js';
 import type { CallRecord, CallState } from '../../src/core/records.js';
 import { callOf } from './arbitraries.js';
 
@@ -101,12 +101,12 @@ describe('the journal', () => {
     journal.add(callOf('b', { input: { y: [2], x: 1 } }));
     journal.add(callOf('c', { input: { x: 1, y: [2] }, toolName: 'other' }));
     journal.advance('b', 'call.failed', {});
-    const found = journal.identicalTo('send', { y: [2], x: 1 });
+    const found = journal.identicalTo(identityOf('send', { y: [2], x: 1 }));
     expect(found.map(({ callId, state }) => [callId, state])).toEqual([
       ['a', 'prepared'],
       ['b', 'failed'],
     ]);
-    expect(journal.identicalTo('send', { x: 1 })).toEqual([]);
+    expect(journal.identicalTo(identityOf('send', { x: 1 }))).toEqual([]);
   });
 
   it('loses what was handed to tools when the process died: in doubt, with the cause, and nothing else (I5)', () => {

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TurnError } from '../../src/core/errors.js';
-import { checkJson, type Json, toJson } from '../../src/core/json.js';
+import { asJson, checkJson, copyOf, isLongerThan, type Json, toJson } from '../../src/core/json.js';
 import { brokenText, json, key } from './arbitraries.js';
 
 const roundTrip = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -314,8 +314,73 @@ describe('toJson', () => {
       fc.property(json, (value) => {
         const copy = toJson(value, '$');
         deepStrictEqual(copy, value);
-        if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
+        expect(sharedParts(copy, value)).toBe(0);
       }),
     );
+  });
+
+  it('looks once at a property that gives something else each time: what it takes is what it has checked', () => {
+    let asked = 0;
+    const changing = Object.defineProperty({}, 'n', {
+      enumerable: true,
+      get: () => {
+        asked += 1;
+        return asked === 1 ? 'good' : '\ud800';
+      },
+    });
+    expect(toJson(changing, '$')).toEqual({ n: 'good' });
+  });
+});
+
+/** Objects and arrays that stand at the same place of both. */
+function sharedParts(a: unknown, b: unknown): number {
+  if (typeof a !== 'object' || a === null) return 0;
+  return Object.keys(a).reduce(
+    (sum, name) => sum + sharedParts((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+    a === b ? 1 : 0,
+  );
+}
+
+describe('asJson', () => {
+  it('gives what is in order itself, and repairs the rest as toJson does', () => {
+    const inOrder = { a: [1, { b: 'c' }] };
+    expect(asJson(inOrder, '$')).toBe(inOrder);
+    expect(asJson(null, '$')).toBe(null);
+    expect(asJson({ a: 'b\ud800', c: undefined }, '$')).toStrictEqual({ a: 'b\ufffd' });
+    expect(refusalOf(() => asJson([() => 1], '$'))).toBe('$[0] is a function');
+  });
+});
+
+describe('copyOf', () => {
+  it('is a copy in every part, of JSON and of what is none', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        deepStrictEqual(copyOf(value), value);
+        expect(sharedParts(copyOf(value), value)).toBe(0);
+      }),
+    );
+    const when = new Date(7);
+    expect(copyOf([when, undefined])).toEqual([when, undefined]);
+    expect((copyOf([when]) as unknown[])[0]).not.toBe(when);
+    expect(copyOf(undefined)).toBe(undefined);
+  });
+});
+
+describe('isLongerThan', () => {
+  it('says what JSON.stringify would say, to the character', () => {
+    fc.assert(
+      fc.property(fc.oneof(json, fc.string({ unit: 'binary' })), fc.nat(80), (value, more) => {
+        const { length } = JSON.stringify(value);
+        expect(isLongerThan(value, length)).toBe(false);
+        expect(isLongerThan(value, length - 1)).toBe(true);
+        expect(isLongerThan(value, length + more)).toBe(false);
+      }),
+    );
+  });
+
+  it('counts what has the longest form: control characters, numbers, names', () => {
+    for (const value of ['\u0000'.repeat(100), -1 / 3e300, { ['\u0001'.repeat(50)]: false }] as Json[]) {
+      expect(isLongerThan(value, JSON.stringify(value).length - 1)).toBe(true);
+    }
   });
 });

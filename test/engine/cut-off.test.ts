@@ -28,3 +28,20 @@ it('a reason that nobody looks at is never made', () => {
   expect(made).toBe(0);
   expect(new CutOff().signal.aborted).toBe(false);
 });
+
+it('whoever listens hears the end once, and whoever stopped listening does not', () => {
+  const cutOff = new CutOff();
+  const heard: string[] = [];
+  cutOff.onAbort(() => heard.push('a'));
+  const stop = cutOff.onAbort(() => heard.push('b'));
+  // One that ends its own listening, as everybody does, keeps nobody else from hearing.
+  const own = cutOff.onAbort(() => {
+    own();
+    heard.push('own');
+  });
+  cutOff.onAbort(() => heard.push('c'));
+  stop();
+  cutOff.abort(() => 'first');
+  cutOff.abort(() => 'second');
+  expect(heard).toEqual(['a', 'own', 'c']);
+});
