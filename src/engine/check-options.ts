@@ -180,7 +180,7 @@ function checkToldToModel({ strict, inputExamples }: Tool, at: string): void {
   if (strict !== undefined && typeof strict !== 'boolean') throw new TypeError(`${at}.strict must be true or false.`);
   if (inputExamples === undefined) return;
   if (!Array.isArray(inputExamples)) throw new TypeError(`${at}.inputExamples must be an array of inputs.`);
-  checkJson(inputExamples, `${at}.inputExamples`);
+  checkTellable(() => checkJson(inputExamples, 'inputExamples'), `${at}.inputExamples cannot be told to the model`);
 }
 
 function checkAnswers(answers: unknown): void {
@@ -195,10 +195,18 @@ function checkSchema(schema: Schema | undefined, field: string): void {
   if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
     throw new TypeError(`${field} must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
   }
+  const { jsonSchema } = standard;
+  checkTellable(
+    () => toJson(jsonSchema.input({ target: 'draft-07' }), field),
+    `${field} cannot be told to the model as JSON Schema`,
+  );
+}
+
+function checkTellable(check: () => unknown, what: string): void {
   try {
-    toJson(standard.jsonSchema.input({ target: 'draft-07' }), field);
+    check();
   } catch (thrown) {
-    throw new TypeError(`${field} cannot be told to the model as JSON Schema: ${messageOf(thrown)}`);
+    throw new TypeError(`${what}: ${messageOf(thrown)}`);
   }
 }
 

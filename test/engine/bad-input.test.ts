@@ -117,7 +117,10 @@ const engines: readonly (readonly [RegExp, object])[] = [
   [/^tools\.bad\.unattended/, { tools: { bad: act(() => 1, { unattended: 'wait' as never }) } }],
   [/^tools\.bad\.strict/, { tools: { bad: act(() => 1, { strict: 'yes' as never }) } }],
   [/^tools\.bad\.inputExamples must be/, { tools: { bad: act(() => 1, { inputExamples: {} as never }) } }],
-  [/^tools\.bad\.inputExamples\[0\]/, { tools: { bad: act(() => 1, { inputExamples: [() => 1] as never }) } }],
+  [
+    /^tools\.bad\.inputExamples cannot.*inputExamples\[0\]/,
+    { tools: { bad: act(() => 1, { inputExamples: [() => 1] as never }) } },
+  ],
   [/^onEvent/, { onEvent: 1 }],
   [/^onOutcome/, { onOutcome: {} }],
   [/^dependencies/, { dependencies: {} }],
