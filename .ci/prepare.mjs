@@ -79,7 +79,7 @@ function sourceFiles(dir) {
 }
 
 function wantedBuild() {
-  const files = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+  const files = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', '.ci/bundle.mjs']
     .concat(sourceFiles('machines'), sourceFiles('src'))
     .sort();
   const parts = [];
@@ -260,7 +260,7 @@ function removeLeftovers() {
 
 /** Builds beside dist and swaps, so that a failed build, or a file that is gone, leaves nothing behind in dist. */
 async function build() {
-  say('building machines/ and src/ into dist/ (tsc)');
+  say('building machines/ and src/ into dist/ (tsc, vite)');
   removeLeftovers();
   const wanted = wantedBuild();
   const fresh = path.join(root, `dist.new-${process.pid}`);
@@ -276,6 +276,7 @@ async function build() {
       '--pretty',
       'false',
     ]);
+    await run('vite', process.execPath, [path.join(root, '.ci', 'bundle.mjs'), path.join(fresh, 'bundle')]);
     fs.writeFileSync(path.join(fresh, '.sources'), wanted);
     if (fs.existsSync(distDir)) await renameDir(distDir, old);
     await renameDir(fresh, distDir);

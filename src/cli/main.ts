@@ -32,7 +32,8 @@ These change it:
 `;
 
 function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  // By its name: where this code lies in the package is for the build to decide.
+  const manifest = JSON.parse(readFileSync(new URL(import.meta.resolve('durable-turn/package.json')), 'utf8'));
   return String(manifest.version);
 }
 

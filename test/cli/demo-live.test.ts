@@ -13,7 +13,7 @@ import { type Asked, type Loopback, loopback } from '../ai-sdk/loopback.js';
 import { openaiAnswer, openaiError } from '../ai-sdk/openai-wire.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const main = join(root, 'dist', 'src', 'cli', 'main.js');
+const main = join(root, 'dist', 'bundle', 'main.js');
 
 function demo(
   server: Loopback,

@@ -14,7 +14,7 @@ import { wrap } from '../../src/cli/demo/timeline.js';
 import { exitCodeOf, judge, type World } from '../../src/cli/demo/verdict.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const main = join(root, 'dist', 'src', 'cli', 'main.js');
+const main = join(root, 'dist', 'bundle', 'main.js');
 
 interface Ran {
   readonly code: number | null;

@@ -14,7 +14,7 @@ import { AGENT, contentsOf } from '../store/fixtures/contents.js';
 import { copyOfFixture, expectedOf, printOf } from '../store/fixtures/folders.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const main = join(root, 'dist', 'src', 'cli', 'main.js');
+const main = join(root, 'dist', 'bundle', 'main.js');
 const expected = expectedOf();
 const ids = Object.keys(expected.sessions);
 

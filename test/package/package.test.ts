@@ -69,6 +69,23 @@ function emittedImports(dir: string): string[] {
   return emitted.flatMap((file) => importsOf(readFileSync(join(dir, file), 'utf8')).map(({ specifier }) => specifier));
 }
 
+const isOwn = (specifier: string): boolean => /^\.\/[\w.-]+\.js$/.test(specifier);
+
+/** What the import of one entry point loads: files of the package, and what they import from elsewhere. */
+function loadedBy(entry: Manifest['exports'][string] | undefined) {
+  const code = typeof entry === 'object' ? entry.default : '';
+  const files = new Set([join(installed, code)]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    for (const { specifier, clause } of importsOf(readFileSync(file, 'utf8'))) {
+      if (clause === 'import()') continue;
+      if (isOwn(specifier)) files.add(join(dirname(file), specifier));
+      else packages.add(specifier);
+    }
+  }
+  return { files, packages };
+}
+
 let probes = 0;
 
 async function evaluate(project: string, type: 'module' | 'commonjs', code: string): Promise<string> {
@@ -137,7 +154,7 @@ describe('the tarball', () => {
 
   it('holds the code, its types and maps, the texts, and nothing else', () => {
     const allowed =
-      /^(?:dist\/(?:machines|src)\/.+\.(?:js|js\.map|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+      /^(?:dist\/bundle\/[\w-]+\.js(?:\.map)?|dist\/(?:machines|src)\/.+\.d\.ts|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
     expect(filesOf(installed).filter((file) => !allowed.test(file) || /\.test\.|tsbuildinfo/.test(file))).toEqual([]);
   });
 
@@ -152,11 +169,14 @@ describe('the tarball', () => {
   });
 
   it('has machines that import nothing but xstate and each other', () => {
-    const dir = join(installed, 'dist', 'machines');
-    const specifiers = emittedImports(dir);
-    expect(new Set(specifiers.filter((specifier) => !/^\.\/[\w.-]+\.js$/.test(specifier)))).toEqual(
-      new Set(['xstate']),
-    );
+    const types = emittedImports(join(installed, 'dist', 'machines'));
+    expect(new Set(types.filter((specifier) => !isOwn(specifier)))).toEqual(new Set(['xstate']));
+    expect(loadedBy(manifest.exports['./machines']).packages).toEqual(new Set(['xstate']));
+  });
+
+  it('loads few files for a service: each of them costs a start as much as a thousand lines', () => {
+    const files = ['.', './level'].flatMap((subpath) => [...loadedBy(manifest.exports[subpath]).files]);
+    expect(new Set(files).size).toBeLessThan(10);
   });
 
   it('imports only what package.json declares, in its types too', () => {
@@ -196,6 +216,18 @@ describe('a consumer', () => {
       expect(Number(await evaluate(project, 'commonjs', code))).toBeGreaterThan(0);
     });
   }
+
+  it('gets one copy of everything, whichever entry point it came through', async () => {
+    const code = `import { TurnError } from '${manifest.name}';
+      import { turnMachine } from '${manifest.name}/machines';
+      import { memoryStore } from '${manifest.name}/level';
+      import * as main from '${manifest.name}';
+      const store = memoryStore();
+      await store.close();
+      const thrown = await store.head('s').catch((error) => error);
+      console.log(thrown instanceof TurnError, turnMachine === main.turnMachine);`;
+    expect(await evaluate(bare, 'module', code)).toBe('true true');
+  });
 
   it('gets the production build of xstate, the one the service will run', async () => {
     const code = "console.log(import.meta.resolve('xstate'));";

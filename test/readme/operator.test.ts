@@ -10,7 +10,7 @@ import { copyOfFixture } from '../store/fixtures/folders.js';
 import { blockIn, root, tableIn } from './text.js';
 
 const run = promisify(execFile);
-const main = join(root, 'dist', 'src', 'cli', 'main.js');
+const main = join(root, 'dist', 'bundle', 'main.js');
 
 it('the table names every command of the operator, and no other, with what it does', () => {
   const told = tableIn('For the operator', 'command').map(([name, what]) => [name, what]);

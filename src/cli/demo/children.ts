@@ -29,7 +29,10 @@ export function killChildren(): void {
   for (const child of alive) child.kill('SIGKILL');
 }
 
-/** `hear` is called for every message, in order. */
+/**
+ * @param file Beside this code, in the modules and in the package (.ci/bundle.mjs).
+ * @param hear Called for every message, in order.
+ */
 export function startChild<In, Out>(file: string, hear: (message: Out) => void): Child<In> {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] });
