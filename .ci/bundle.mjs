@@ -2,22 +2,34 @@
 // reads. Node resolves, reads, parses and links each module apart, and that was three quarters of what an import took.
 //
 //   node .ci/bundle.mjs <folder>
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** What package.json names, and the processes that the demo starts from the folder of its own code. */
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+/** The name of a file of the package; it has to be one of those that are made here. */
+function nameOf(file, where) {
+  const name = /^(?:\.\/)?dist\/bundle\/([\w-]+)\.js$/.exec(file)?.[1];
+  if (name === undefined) throw new Error(`package.json: ${where} has to be ./dist/bundle/<name>.js, not ${file}`);
+  return name;
+}
+
+/** An entry point is made of the source that its types come from. */
+const entryPoints = Object.entries(manifest.exports)
+  .filter(([, target]) => typeof target === 'object')
+  .map(([subpath, { types, default: code }]) => [
+    nameOf(code, `exports["${subpath}"].default`),
+    types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts'),
+  ]);
+
 const ENTRIES = {
-  index: 'src/index.ts',
-  machines: 'machines/index.ts',
-  level: 'src/store/level-store.ts',
-  testing: 'src/testing/index.ts',
-  paths: 'src/testing/path-tests.ts',
-  'ai-sdk': 'src/ai-sdk/index.ts',
-  visualize: 'src/visualize/index.ts',
-  main: 'src/cli/main.ts',
+  ...Object.fromEntries(entryPoints),
+  [nameOf(manifest.bin['durable-turn'], 'bin')]: 'src/cli/main.ts',
+  // Processes that the demo starts from the folder of its own code.
   service: 'src/cli/demo/service.ts',
   receiver: 'src/cli/demo/receiver.ts',
 };

@@ -79,7 +79,7 @@ function sourceFiles(dir) {
 }
 
 function wantedBuild() {
-  const files = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', '.ci/bundle.mjs']
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', '.ci/bundle.mjs']
     .concat(sourceFiles('machines'), sourceFiles('src'))
     .sort();
   const parts = [];
