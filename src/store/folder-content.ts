@@ -25,6 +25,8 @@ export interface FolderContent {
   readonly tables: readonly (Table | { readonly file: string })[];
   /** Writes that are in no table yet, in their order; decoded when they are asked for, which only a repair does. */
   readonly writes: readonly Write[];
+  /** Those of them that are to one key; most batches are not even decoded for it. */
+  writesTo(key: Buffer): readonly Write[];
   /** The number of the last write on disk; 0 where neither a manifest nor a log tells. */
   readonly lastSequence: number;
   /** The number of the last write that is known to have been acknowledged. */
@@ -87,6 +89,10 @@ class FolderReading {
       get writes() {
         return batches.flatMap(decodeBatch);
       },
+      writesTo: (key) =>
+        batches
+          .filter((batch) => batch.includes(key))
+          .flatMap((batch) => decodeBatch(batch).filter((write) => write.key.equals(key))),
       lastSequence,
       acknowledged,
       lostUpTo: this.#lostUpTo,

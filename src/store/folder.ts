@@ -5,7 +5,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
-import { refuseForeign } from './format.js';
+import { findRecord } from './find-record.js';
+import { FORMAT_PLACE, refuseForeign, refuseNewer } from './format.js';
 import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
 import { openDatabase } from './opening.js';
 import { forgetOpenings, openedAlone, reserve } from './owner.js';
@@ -100,6 +101,7 @@ async function intactSequence(folder: string): Promise<number> {
   if (!isSwapPending(folder)) {
     const { findings, content } = await inspect(readWhole(folder), diedAtWork(folder) ? 'everything' : 'start');
     if (findings.length === 0) {
+      refuseNewer(findRecord(content, FORMAT_PLACE));
       // A folder that a store has had open needs no look at its entries.
       if (readLastRun(folder) === null) refuseForeign(new Salvage(content).entries());
       return content.lastSequence;

@@ -47,17 +47,33 @@ export async function checkFormat(tables: Tables): Promise<Position | null> {
   // Damaged: what it said is not known, and a migration changes nothing that is new. A start-up must not fail (I12).
   if (!record.ok) return START;
   const { format, migrated } = record.value as unknown as FormatRecord;
-  if (format > FORMAT) {
-    throw new TurnError(
-      'TURN_STORE_FORMAT',
-      `The database has format ${format}, this release of durable-turn reads up to ${FORMAT}; use a newer release.`,
-    );
-  }
+  if (format > FORMAT) throw newerError(format);
   return format < FORMAT ? START : (migrated ?? null);
 }
 
+const newerError = (format: number): TurnError =>
+  new TurnError(
+    'TURN_STORE_FORMAT',
+    `The database has format ${format}, this release of durable-turn reads up to ${FORMAT}; use a newer release.`,
+  );
+
+/** Where the number is among the keys of the whole database. */
+export const FORMAT_PLACE = `!meta!${FORMAT_KEY}`;
+
 /**
  * The same for files that LevelDB has not opened yet: it would change them before anybody could refuse.
+ * @param stored What is at `FORMAT_PLACE`; null where nothing can be read there, which is for `checkFormat` to judge.
+ * @throws {TurnError} TURN_STORE_FORMAT for a newer format.
+ */
+export function refuseNewer(stored: Buffer | null): void {
+  const record = stored === null ? null : decodeRecord('meta', FORMAT_KEY, stored);
+  if (record?.ok !== true) return;
+  const { format } = record.value as unknown as FormatRecord;
+  if (format > FORMAT) throw newerError(format);
+}
+
+/**
+ * For such files as well.
  * @param entries In the order of keys.
  * @throws {TurnError} TURN_STORE_FORMAT where there are entries, and none of ours.
  */

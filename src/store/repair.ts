@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { DamagedSession } from '../core/ports.js';
+import { findRecord } from './find-record.js';
 import type { Finding, FolderContent } from './folder-content.js';
-import { refuseForeign } from './format.js';
+import { FORMAT_PLACE, refuseForeign, refuseNewer } from './format.js';
 import { withFolderLock } from './guard.js';
 import { databaseFolder, inspect, readWhole } from './inspect.js';
 import { headKey, KINDS, sessionOfHead } from './keys.js';
@@ -43,10 +44,10 @@ export const UNTOLD =
 /**
  * Repairs the database in a folder that nobody has open. Without damage it changes nothing.
  * @param progress Gets the bytes read so far.
- * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_STORE_FORMAT for a whole database that
- * somebody else filled, TURN_DAMAGED where nothing is left to
- * repair, TURN_STORE_FAILED, for example where there is no space for the new database: nothing was changed, unless the error
- * says that the repair goes on with the next opening.
+ * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_STORE_FORMAT for a newer format, and for
+ * a whole database that somebody else filled, TURN_DAMAGED where nothing is left to repair, TURN_STORE_FAILED, for
+ * example where there is no space for the new database: nothing was changed, unless the error says that the repair goes
+ * on with the next opening.
  */
 export async function repairFolder(path: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   const folder = databaseFolder(path);
@@ -76,6 +77,7 @@ export function repairAlone(folder: string, progress?: (bytes: number) => void):
 async function repairLocked(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
   if (findings.length === 0) {
+    refuseNewer(findRecord(content, FORMAT_PLACE));
     refuseForeign(new Salvage(content).entries());
     return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
   }
@@ -146,6 +148,8 @@ async function copyInto(level: OpenLevel, salvage: Salvage) {
       const sessionId = sessionOfHead(text.slice(HEAD_PREFIX.length));
       if (sessionId !== undefined) heads.set(sessionId, sequence);
     }
+    // Before the records are made to agree: this release would take those of a newer one for damaged.
+    if (text === FORMAT_PLACE) refuseNewer(value);
     if (OURS.some((prefix) => text.startsWith(prefix))) records += 1;
     ops.push({ ...encoding, key, value });
     bytes += key.length + value.length;
