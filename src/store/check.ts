@@ -7,6 +7,7 @@ import type { Head, Marker } from '../core/records.js';
 import * as keys from './keys.js';
 import { readArchive, readSession } from './reads.js';
 import { decodeRecord } from './records.js';
+import { isBeingRemoved } from './removal.js';
 import { readable } from './salvage.js';
 import { decodeHead, markerOf } from './sessions.js';
 import type { Tables } from './tables.js';
@@ -18,8 +19,9 @@ export interface Disagreement {
 }
 
 /**
- * Every record by itself, every session as a whole, every marker with its head. Costs all that is stored.
- * @param progress Gets the records looked at so far.
+ * Every record by itself, every session as a whole, every marker with its head, every part with its record. Costs all
+ * that is stored.
+ * @param progress Gets the records looked at so far, then the parts of large ones.
  */
 export async function* checkRecords(
   tables: Tables,
@@ -47,6 +49,7 @@ export async function* checkRecords(
   }
   yield* sessionsOf(tables, named);
   yield* markersOf(tables);
+  yield* partsOf(tables, progress);
 }
 
 /** A session with a damaged record has been named already, and nothing more is to be learned of it. */
@@ -85,6 +88,30 @@ async function* markersOf(tables: Tables): AsyncGenerator<Disagreement> {
     const sessionId = keys.sessionOfMarker(key);
     if (sessionId === undefined || (await hasHead(tables, sessionId))) continue;
     yield { sessionId, what: 'it has a marker, and no head' };
+  }
+}
+
+/** Parts go in the batch of their record: one that no record names is what is left of a record that was lost. */
+async function* partsOf(tables: Tables, progress: (records: number) => void): AsyncGenerator<Disagreement> {
+  let record = '';
+  let named: readonly string[] | null = [];
+  let parts = 0;
+  for await (const [key] of readable(tables, keys.PART)) {
+    parts += 1;
+    progress(parts);
+    const [kind, name] = [keys.kindOfPart(key), keys.recordOfPart(key)];
+    if (kind === undefined) {
+      yield { sessionId: null, what: `the part ${key} belongs to no kind of record` };
+      continue;
+    }
+    if (`${kind}!${name}` !== record) {
+      [record, named] = [`${kind}!${name}`, await tables.partsOf(kind, name)];
+    }
+    // Nothing is to be learned of it from a record that cannot be read, which has been named already.
+    if (named === null || named.includes(key)) continue;
+    const sessionId = keys.sessionOfKey(kind, name) ?? null;
+    if (sessionId !== null && (await isBeingRemoved(tables, sessionId))) continue;
+    yield { sessionId, what: `the part ${key} is without the record it belongs to` };
   }
 }
 

@@ -205,6 +205,12 @@ export function recordOfPart(key: string): string {
   const kindAt = key.indexOf(SEPARATOR) + 1;
   return key.slice(key.indexOf(SEPARATOR, kindAt) + 1, key.lastIndexOf(SEPARATOR));
 }
+/** Its kind; undefined for a key that no record made. */
+export function kindOfPart(key: string): Kind | undefined {
+  const kindAt = key.indexOf(SEPARATOR) + 1;
+  const name = key.slice(kindAt, key.indexOf(SEPARATOR, kindAt));
+  return KINDS.find((kind) => kind === name && key.startsWith(partPrefix(kind, recordOfPart(key))));
+}
 
 /** Whose record it is; undefined for a key that no session made. */
 export function sessionOfKey(kind: Kind, key: string): string | undefined {

@@ -147,6 +147,19 @@ export class Tables {
     }
   }
 
+  /**
+   * The keys of the parts that a record names: none for one in one piece or not there; null where it cannot be read.
+   */
+  async partsOf(kind: Kind, key: string): Promise<readonly string[] | null> {
+    try {
+      const stored = await this.#stored(kind, key);
+      return stored !== undefined && isReference(stored) ? partsNamed(kind, key, stored) : [];
+    } catch (error) {
+      if (isCorruption(error)) return null;
+      throw error;
+    }
+  }
+
   /** At most `limit` keys of the range. */
   keys(name: SublevelName, range: Range, limit: number): Promise<string[]> {
     return this.#keys(name, range, { limit });

@@ -160,6 +160,7 @@ describe('commands that only look', () => {
     expect(stats.kinds.marker.records).toBe(expected.markers.length);
     expect(stats.largest.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(['large', 'long']);
     expect(stats.largest[0].bytes).toBeGreaterThan(920_000);
+    expect(stats.parts).toEqual({ parts: 0, bytes: 0 });
     expect((await run('stats', folder)).out).toMatch(/^head +17 records/m);
   });
 
@@ -293,6 +294,11 @@ describe('on a folder of its own', () => {
     const reopened = await openLevelStore({ path: folder });
     expect(await contentsOf(reopened)).toEqual(expected);
     await reopened.close();
+    // Large records are in parts since the store opened the folder; nothing is left of those of the deleted session.
+    const [stats] = await told('stats', folder);
+    expect(stats.parts).toMatchObject({ parts: 4, bytes: expect.any(Number) });
+    expect((await here('stats', folder)).out).toMatch(/^part +4 parts +\d+\.\d kB, of the records above$/m);
+    expect((await here('verify', folder)).code).toBe(0);
   });
 
   it('verify names a damaged file, the others refuse to guess, and repair keeps the originals', async () => {

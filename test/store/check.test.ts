@@ -68,4 +68,59 @@ describe('a check of all records', () => {
     const lonely = await foundAfter(() => [marker('nobody', 'nobody.t')]);
     expect(lonely).toEqual([{ sessionId: 'nobody', what: 'it has a marker, and no head' }]);
   });
+
+  describe('of parts', () => {
+    const key = keys.archiveKey('a', 9);
+    const large = encodeRecord('archive', key, 0, 'x'.repeat(600_000), 'text');
+    const nth = (n: number): string => keys.partKey('archive', key)(n);
+
+    it('finds those whose record is gone, or was written in one piece or shorter, each by its session', async () => {
+      const small = encodeRecord('archive', key, 0, 'x', 'text');
+      const shorter = encodeRecord('archive', key, 0, 'x'.repeat(300_000), 'text');
+      for (const [left, lost] of [
+        [[del('archive', key)], [0, 1, 2]],
+        [[put('archive', key, small)], [0, 1, 2]],
+        [[put('archive', key, shorter)], [2]],
+        [[put('archive', key, large)], []],
+      ] as const) {
+        const found = (await foundAfter(() => [put('archive', key, large), ...left])).filter(({ what }) =>
+          what.startsWith('the part'),
+        );
+        expect(found).toEqual(
+          lost.map((n) => ({ sessionId: 'a', what: `the part ${nth(n)} is without the record it belongs to` })),
+        );
+      }
+    });
+
+    it('names a part of nobody, and leaves alone those of a record that is told already, or of a session that goes', async () => {
+      const junk = Buffer.from([2, 1, 1]);
+      const parts = await foundAfter(() => [put('archive', key, large), put('archive', key, junk)]);
+      expect(parts.filter(({ what }) => what.startsWith('the part'))).toEqual([]);
+      expect(parts).toContainEqual({ sessionId: 'a', what: expect.stringContaining(`the archive record ${key} has`) });
+
+      const going = (id: string) =>
+        put('garbage', keys.removalKey(id), encodeRecord('garbage', keys.removalKey(id), 0, {}, ''));
+      const gone = await foundAfter(() => [
+        put('archive', key, large),
+        del('archive', key),
+        del('head', keys.headKey('a')),
+        going('a'),
+      ]);
+      expect(gone.filter(({ what }) => what.startsWith('the part'))).toEqual([]);
+
+      await inWorld('memory', async (world) => {
+        const store = await world.open();
+        await store.close();
+        await world.inspect(async (tables) => {
+          await tables.level.batch(
+            [{ type: 'put', key: '!part!no!part', value: Buffer.from('x'), valueEncoding: 'buffer' }],
+            { sync: true },
+          );
+          const found: Disagreement[] = [];
+          for await (const one of checkRecords(tables)) found.push(one);
+          expect(found).toEqual([{ sessionId: null, what: 'the part no!part belongs to no kind of record' }]);
+        });
+      });
+    });
+  });
 });

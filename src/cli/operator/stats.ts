@@ -3,7 +3,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { KINDS, sessionOfKey } from '../../store/keys.js';
+import { KINDS, PART, sessionOfKey } from '../../store/keys.js';
 import { readable } from '../../store/salvage.js';
 import { Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
 import { viewing } from './viewing.js';
@@ -16,7 +16,9 @@ export const stats: Verb = {
   summary: 'sizes by kind of record, and the largest sessions',
   takes: ['<folder>'],
   options: [{ name: 'top', type: 'string', value: 'n', what: `how many of the largest sessions (${LARGEST})` }],
-  explains: 'Counts records and their bytes before compression, by kind and by session; changes nothing.',
+  explains:
+    'Counts records and their bytes before compression, by kind and by session, and the parts in which records over\n' +
+    '256 KB are stored; changes nothing.',
   run: ({ folder, options }, output) => {
     const top = options.top === undefined ? LARGEST : Number(options.top);
     if (!Number.isSafeInteger(top) || top < 0) throw new Refusal(WRONG_ARGUMENTS, '--top must be a whole number');
@@ -35,6 +37,12 @@ export const stats: Verb = {
           if (sessionId !== undefined) sessions.set(sessionId, (sessions.get(sessionId) ?? 0) + bytes);
         }
       }
+      const parts = { parts: 0, bytes: 0 };
+      for await (const [key, value] of readable(view.tables, PART)) {
+        parts.parts += 1;
+        parts.bytes += key.length + value.length;
+        output.progress(() => `${plural(parts.parts, 'part')} so far`);
+      }
       const largest = [...sessions].sort((a, b) => b[1] - a[1]).slice(0, top);
       const disk = await sizeOnDisk(view.folder);
       await output.tell(
@@ -43,6 +51,7 @@ export const stats: Verb = {
           disk,
           sessions: sessions.size,
           kinds,
+          parts,
           largest: largest.map(([sessionId, bytes]) => ({ sessionId, bytes })),
         },
         () => [
@@ -54,6 +63,7 @@ export const stats: Verb = {
           ...Object.entries(kinds).map(([kind, sum]) =>
             row([12, 16], [kind, plural(sum.records, 'record'), size(sum.bytes)]),
           ),
+          row([12, 16], ['part', plural(parts.parts, 'part'), `${size(parts.bytes)}, of the records above`]),
           ...(largest.length === 0 ? [] : ['', 'Largest sessions']),
           ...largest.map(([sessionId, bytes]) => row([12], [size(bytes), sessionId])),
         ],
