@@ -13,13 +13,34 @@ import type { Level as OpenLevel } from './tables.js';
  * @throws {TurnError} TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FAILED
  */
 export async function openDatabase(folder: string, createIfMissing: boolean, shown = folder): Promise<OpenLevel> {
-  const level = new Level<string, Buffer>(folder, { createIfMissing });
+  const level = new Level<string, Buffer>(folder, { createIfMissing, valueEncoding: 'buffer' });
   try {
     await level.open();
   } catch (error) {
     throw openingError(shown, error, folder);
   }
-  return level as unknown as OpenLevel;
+  return pieceByPiece(level);
+}
+
+type Piece =
+  | { readonly type: 'put'; readonly key: string; readonly value: Buffer }
+  | { readonly type: 'del'; readonly key: string };
+
+/**
+ * LevelDB takes a batch as an array or piece by piece. Of an array each operation is copied twice and asked for its
+ * fields by name, which costs as much as the write. Nothing is written before the last piece: it is as atomic.
+ */
+function pieceByPiece(level: Level<string, Buffer>): OpenLevel {
+  const begin = level.batch.bind(level);
+  const batch = async (ops: readonly Piece[], options: { readonly sync: boolean }): Promise<void> => {
+    const pieces = begin();
+    for (const op of ops) {
+      if (op.type === 'put') pieces.put(op.key, op.value);
+      else pieces.del(op.key);
+    }
+    await pieces.write(options);
+  };
+  return Object.assign(level as unknown as OpenLevel, { batch });
 }
 
 /** @param opened Where LevelDB looked: its words name files there. */

@@ -20,17 +20,36 @@ export async function inFolder(work) {
  * their sublevel, encoded values, and whether it was synced.
  */
 export async function recordBatches(work) {
-  const { _batch: original } = Level.prototype;
+  const { batch: original } = Level.prototype;
   const batches = [];
-  Level.prototype._batch = function recorded(ops, options) {
-    batches.push({ sync: options.sync === true, ops: ops.map(({ type, key, value }) => ({ type, key, value })) });
-    return original.call(this, ops, options);
+  Level.prototype.batch = function recorded(...given) {
+    if (given.length > 0) throw new Error('a batch as an array: it would not be recorded');
+    return recordedPieces(original.call(this), batches);
   };
   try {
     return { result: await work(), batches };
   } finally {
-    Level.prototype._batch = original;
+    Level.prototype.batch = original;
   }
+}
+
+/** A batch that notes what it is given and becomes one of `batches` when it is written. */
+function recordedPieces(pieces, batches) {
+  const ops = [];
+  return Object.assign(Object.create(pieces), {
+    put(key, value) {
+      ops.push({ type: 'put', key, value });
+      pieces.put(key, value);
+    },
+    del(key) {
+      ops.push({ type: 'del', key });
+      pieces.del(key);
+    },
+    write(options) {
+      batches.push({ sync: options.sync === true, ops });
+      return pieces.write(options);
+    },
+  });
 }
 
 /** A batch that changes a session; the format of a new database and sweeps have no head. */
@@ -49,7 +68,13 @@ export function straightWrites(batches) {
     const times = [];
     for (const { ops } of batches) {
       const began = performance.now();
-      await db.batch(ops, { sync: true });
+      // Piece by piece, which is the fastest way that classic-level has.
+      const pieces = db.batch();
+      for (const { type, key, value } of ops) {
+        if (type === 'put') pieces.put(key, value);
+        else pieces.del(key);
+      }
+      await pieces.write({ sync: true });
       times.push(performance.now() - began);
     }
     await db.close();
