@@ -2,8 +2,9 @@
  * Owns the walk of one interrupted turn through the gates of recovery.machine.ts.
  * Must not know how facts are found or verdicts carried out.
  */
-import { initialTransition, type SnapshotFrom, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
 import { type RecoveryEvent, type RecoveryFacts, recoveryMachine } from '../../machines/index.js';
+import { firstMove, move } from './moves.js';
 
 export type Verdict =
   | 'leftAlone'
@@ -60,12 +61,12 @@ function attempts({ context: c }: Gates): string {
 }
 
 export function firstGate(facts: RecoveryFacts): GateStep {
-  const [gates] = initialTransition(recoveryMachine, facts);
+  const [gates] = firstMove(recoveryMachine, facts);
   return stepOf(gates);
 }
 
 export function nextGate(gates: Gates, event: RecoveryEvent): GateStep {
-  const [next] = transition(recoveryMachine, gates, event);
+  const [next] = move(recoveryMachine, gates, event);
   return stepOf(next);
 }
 

@@ -1,11 +1,12 @@
 /**
  * Owns the one place where the turn chart moves: snapshot + event -> next snapshot, and a plan of what that asks for.
- * Must not know how a plan is carried out. With checkpoint.ts and gates.ts it holds every XState call of the product.
+ * Must not know how a plan is carried out. With moves.ts and checkpoint.ts it holds every XState call of the product.
  */
-import { type AnyActorLogic, type AnyActorScope, createActor, initialTransition, type SnapshotFrom } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
 import { OFF_MS, REASON_BYTES, type TurnEvent, type TurnInput, type TurnMachine } from '../../machines/index.js';
 import { messageOf, TurnError } from './errors.js';
 import { cutText } from './json.js';
+import { type Action, firstMove, move } from './moves.js';
 import type { Phase } from './records.js';
 
 export type TurnSnapshot = SnapshotFrom<TurnMachine>;
@@ -48,38 +49,6 @@ const EFFECTS: ReadonlySet<string> = new Set<EffectName>([
 ]);
 const EDITS: ReadonlySet<string> = new Set<EditName>(['joinInput', 'nudge', 'expireApprovals']);
 
-interface Action {
-  readonly type: string;
-  readonly params?: unknown;
-}
-
-/**
- * XState's own `transition()` makes an actor for every step, with a snapshot of its own that nobody sees: that is more
- * than half of what a step costs. The actor does nothing but be there, so one for each machine is enough.
- */
-const scopes = new WeakMap<TurnMachine, Scope>();
-
-type Scope = Omit<AnyActorScope, 'actionExecutor'>;
-
-function scopeOf(machine: TurnMachine): Scope {
-  let scope = scopes.get(machine);
-  if (scope === undefined) {
-    const self = createActor(machine as AnyActorLogic);
-    const { id, sessionId, system } = self;
-    const nothing = (): void => undefined;
-    scope = { self, id, sessionId, system, logger: nothing, defer: nothing, emit: nothing, stopChild: nothing };
-    scopes.set(machine, scope);
-  }
-  return scope;
-}
-
-/** One macrostep, pure: nothing of it is executed, its actions come back in the order of the chart. */
-function move(machine: TurnMachine, snapshot: TurnSnapshot, event: TurnEvent | TimerEvent): [TurnSnapshot, Action[]] {
-  const actions: Action[] = [];
-  const scope: AnyActorScope = { ...scopeOf(machine), actionExecutor: (action: Action) => void actions.push(action) };
-  return [machine.transition(snapshot, event as TurnEvent, scope), actions];
-}
-
 /**
  * The first step of a turn.
  * @throws {TurnError} TURN_POLICY when the machine given to the engine cannot start.
@@ -87,7 +56,7 @@ function move(machine: TurnMachine, snapshot: TurnSnapshot, event: TurnEvent | T
 export function firstStep(machine: TurnMachine, input: TurnInput): Plan {
   try {
     // A context factory that throws gives a snapshot with status `error` instead of throwing here.
-    const [next, actions] = initialTransition(machine, input);
+    const [next, actions] = firstMove(machine, input);
     if (next.status === 'error') throw next.error;
     return planOf(null, next, actions);
   } catch (cause) {
@@ -102,7 +71,7 @@ export function firstStep(machine: TurnMachine, input: TurnInput): Plan {
 export function step(machine: TurnMachine, snapshot: TurnSnapshot, event: TurnEvent | TimerEvent): Plan | undefined {
   if (snapshot.status !== 'active') return undefined;
   try {
-    const [next, actions] = move(machine, snapshot, event);
+    const [next, actions] = move(machine, snapshot, event as TurnEvent);
     if (next.status === 'error') throw next.error;
     return planOf(snapshot, next, actions);
   } catch (thrown) {
