@@ -116,20 +116,47 @@ async function failures(scenario: Scenario): Promise<Tally> {
   return runner.tally;
 }
 
+/** Crashes that the pairs have tried. A chain begins with such ones, and they are not counted again. */
+const TRIED = 2;
+
+/** What follows crashes that the pairs have tried: the same for every chain of the scenario, so it is run once. */
+class Beginnings {
+  readonly scenario: Scenario;
+  readonly #moments = new Map<string, readonly Moment[]>();
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+  }
+
+  /** `where` names the crashes before this situation. */
+  async moments(where: readonly string[], from: () => Situation): Promise<readonly Moment[]> {
+    const name = where.join(' > ');
+    const known = this.#moments.get(name);
+    if (known !== undefined) return known;
+    const { moments } = await runSchedule(this.scenario, from(), { keeps: true });
+    this.#moments.set(name, moments);
+    return moments;
+  }
+}
+
+/** Of the scenario this worker is at: chains of one scenario come one after another. */
+let beginnings: Beginnings | undefined;
+
 /** Each crash of a chain ends a schedule of its own: what comes behind it is run to the end. */
 async function chains(scenario: Scenario, seed: number, schedules: number): Promise<Tally> {
   const runner = new Runner();
   const random = numbersFrom(seed);
-  const base = await runSchedule(scenario, nothing(), { keeps: true });
+  if (beginnings?.scenario !== scenario) beginnings = new Beginnings(scenario);
   while (runner.tally.schedules < schedules) {
-    let moments = base.moments;
     const where: string[] = [];
+    let moments = await beginnings.moments(where, nothing);
     for (let depth = 1; depth <= LONGEST_CHAIN && moments.length > 0; depth += 1) {
       const at = random(moments.length);
       const moment = moments[at] as Moment;
       where.push(`${at} (${moment.name})`);
-      if (depth <= 2) ({ moments } = await runSchedule(scenario, afterDeath(scenario, moment), { keeps: true }));
-      else ({ moments } = await runner.run(scenario, afterDeath(scenario, moment), where));
+      const from = (): Situation => afterDeath(scenario, moment);
+      if (depth <= TRIED) moments = await beginnings.moments(where, from);
+      else ({ moments } = await runner.run(scenario, from(), where));
     }
   }
   return runner.tally;
