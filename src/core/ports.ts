@@ -104,6 +104,8 @@ export interface TurnStore {
   archive(sessionId: string): Promise<readonly StoredMessage[]>;
   inbox(sessionId: string): Promise<readonly InboxRecord[]>;
   call(callId: string): Promise<CallRecord | undefined>;
+  /** The journal of any turn, the latest or an earlier one, in the order of the call ids. */
+  callsOf(turnId: string): Promise<readonly CallRecord[]>;
   seen(sessionId: string, messageId: string): Promise<SeenRecord | undefined>;
   outcome(turnId: string): Promise<OutcomeRecord | undefined>;
 

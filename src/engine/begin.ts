@@ -5,13 +5,13 @@
 import { OUTCOMES_DUE } from '../../machines/index.js';
 import { TurnError } from '../core/errors.js';
 import { turnIdOf } from '../core/ids.js';
-import type { StoredMessage } from '../core/messages.js';
 import type { Lease, SessionRecords } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { firstStep } from '../core/step.js';
 import { openAnswer } from '../core/transcript.js';
 import { type CommitParts, HeadWriter, newHead } from './head-writer.js';
 import { outputBytesOf, resolveLimits, type Settings } from './options.js';
+import { type ListWithJournal, rewind } from './rewind.js';
 import type { Roster } from './roster.js';
 import type { RunningTurn } from './running-turn.js';
 import { TurnDriver } from './turn-driver.js';
@@ -42,9 +42,11 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   const abandoned = closeAbandoned(loaded, settings);
   // Input that waited behind another turn carries that one's id: only a promised id, or that of fresh input, is new.
   const turnId = loaded.head.nextTurnId ?? begin.fresh?.turnId ?? nextTurnId(settings, begin.sessionId);
-  const reviews = [...loaded.reviews, ...(abandoned.parts.reviews?.put ?? [])];
+  const reviews = [...loaded.reviews, ...abandoned.reviews.put];
   const records = new TurnRecords(turnId, { ...loaded, inbox: begin.waiting, reviews }, settings);
-  records.adoptList(rewound(abandoned.messages, begin.after));
+  const { messages, calls } =
+    begin.after === undefined ? abandoned : await rewind(store, abandoned, reviews, begin.after);
+  records.adoptList(messages);
   records.joinInput();
   const { fresh } = begin;
   if (fresh !== undefined) {
@@ -69,8 +71,8 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   });
   // All of it, waiting and fresh: these parts replace those of the same name that the records would write.
   const joined = fresh === undefined ? begin.waiting : [...begin.waiting, fresh];
-  const seen = { seen: joined.map(({ messageId }) => ({ messageId, turnId })) };
-  await driver.begin(plan, startOf(turnId, first, settings.clock.now()), { ...abandoned.parts, ...seen });
+  const seen = joined.map(({ messageId }) => ({ messageId, turnId }));
+  await driver.begin(plan, startOf(turnId, first, settings.clock.now()), { calls, reviews: abandoned.reviews, seen });
   return roster.enlist(driver, begin.attended);
 }
 
@@ -104,28 +106,20 @@ const emptySession = (head: Head): SessionRecords => ({
   reviews: [],
 });
 
-/** An abandoned turn stays as it was until another begins: now its calls are paired and its doubts stay listed. */
-function closeAbandoned(
-  session: SessionRecords,
-  settings: Settings,
-): { readonly messages: readonly StoredMessage[]; readonly parts: Pick<CommitParts, 'calls' | 'reviews'> } {
-  const { head, messages } = session;
-  if (head.turnId === null || openAnswer(messages) === undefined) return { messages, parts: {} };
-  const old = new TurnRecords(head.turnId, session, settings);
-  old.closeBatch(outputBytesOf(settings, head), 'crash');
-  const { calls, reviews } = old.checkpointToWrite(head, true).parts;
-  return {
-    messages: old.messages,
-    parts: { ...(calls === undefined ? {} : { calls }), ...(reviews === undefined ? {} : { reviews }) },
-  };
+/** What a session has left when its next turn begins, and what that turn's first commit changes of it. */
+interface Closed extends ListWithJournal {
+  readonly reviews: NonNullable<CommitParts['reviews']>;
 }
 
-/** @throws {TurnError} TURN_NOT_FOUND where the list has no such message. */
-function rewound(messages: readonly StoredMessage[], after: string | undefined): readonly StoredMessage[] {
-  if (after === undefined) return messages;
-  const index = messages.findIndex((stored) => stored.meta.id === after);
-  if (index === -1) throw new TurnError('TURN_NOT_FOUND', `after: the transcript has no message "${after}"`);
-  return messages.slice(0, index + 1);
+/** An abandoned turn stays as it was until another begins: now its calls are paired and its doubts stay listed. */
+function closeAbandoned(session: SessionRecords, settings: Settings): Closed {
+  const { head, messages } = session;
+  const nothing = { put: [], remove: [] };
+  if (head.turnId === null || openAnswer(messages) === undefined) return { messages, calls: nothing, reviews: nothing };
+  const old = new TurnRecords(head.turnId, session, settings);
+  old.closeBatch(outputBytesOf(settings, head), 'crash');
+  const { calls = nothing, reviews = nothing } = old.checkpointToWrite(head, true).parts;
+  return { messages: old.messages, calls, reviews };
 }
 
 /** A turn id that is promised before its turn begins. */

@@ -60,7 +60,7 @@ export class People {
   async settle(turnId: string, callId: string, settlement: SettleBy): Promise<void> {
     const outcome = outcomeFrom(settlement);
     if (!(await this.settleWith(turnId, callId, outcome, { attended: settlement.attended === true }))) {
-      // A call that was settled keeps its record as long as its session is there.
+      // A call that was settled keeps its record as long as a message names it.
       if ((await this.roster.store.call(callId)) === undefined)
         throw new TurnError('TURN_NOT_FOUND', `there is no call "${callId}" to settle`);
       throw new TurnError(

@@ -39,7 +39,10 @@ export interface Session {
   messages(): Promise<readonly StoredMessage[]>;
   /** What compactions took out of the list, oldest first. */
   archive(): Promise<readonly StoredMessage[]>;
-  /** The whole output of a call, which the transcript may hold cut. undefined: no such call, or none yet. */
+  /**
+   * The whole output of a call, which the transcript may hold cut. undefined: no such call, none yet, or the message that
+   * made the call was rewound.
+   */
   output(callId: string): Promise<ToolOutput | undefined>;
 }
 

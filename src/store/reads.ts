@@ -76,6 +76,15 @@ export async function readCall(tables: Tables, callId: string): Promise<CallReco
   return value as unknown as CallRecord | undefined;
 }
 /** @throws {TurnError} TURN_DAMAGED */
+export async function readCallsOf(tables: Tables, turnId: string): Promise<readonly CallRecord[]> {
+  const sessionId = keys.sessionOfDotted(turnId) ?? '';
+  return tables.atOnce(async (snapshot) => {
+    if (await isBeingRemoved(tables, sessionId, snapshot)) return [];
+    const view = { tables, snapshot, sessionId, revision: Number.POSITIVE_INFINITY };
+    return (await decodeAll(view, 'call', keys.callsOfTurn(turnId))) as CallRecord[];
+  });
+}
+/** @throws {TurnError} TURN_DAMAGED */
 export async function readOutcome(tables: Tables, turnId: string): Promise<OutcomeRecord | undefined> {
   const value = await readOne(tables, 'outcome', keys.outcomeKey(turnId), keys.sessionOfDotted(turnId));
   return value as unknown as OutcomeRecord | undefined;

@@ -97,6 +97,9 @@ export class LevelTurnStore implements TurnStore {
   call(callId: string): Promise<CallRecord | undefined> {
     return this.#read((tables) => reads.readCall(tables, callId));
   }
+  callsOf(turnId: string): Promise<readonly CallRecord[]> {
+    return this.#read((tables) => reads.readCallsOf(tables, turnId));
+  }
   seen(sessionId: string, messageId: string): Promise<SeenRecord | undefined> {
     return this.#read((tables) => reads.readSeen(tables, sessionId, messageId));
   }

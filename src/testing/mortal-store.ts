@@ -89,6 +89,7 @@ export class MortalStore implements TurnStore {
   archive: TurnStore['archive'] = (sessionId) => this.whileAlive(() => this.inner.archive(sessionId));
   inbox: TurnStore['inbox'] = (sessionId) => this.whileAlive(() => this.inner.inbox(sessionId));
   call: TurnStore['call'] = (callId) => this.whileAlive(() => this.inner.call(callId));
+  callsOf: TurnStore['callsOf'] = (turnId) => this.whileAlive(() => this.inner.callsOf(turnId));
   seen: TurnStore['seen'] = (sessionId, messageId) => this.whileAlive(() => this.inner.seen(sessionId, messageId));
   outcome: TurnStore['outcome'] = (turnId) => this.whileAlive(() => this.inner.outcome(turnId));
   markers: TurnStore['markers'] = (agent) => this.whileAlive(() => this.inner.markers(agent));

@@ -241,4 +241,18 @@ export const ENGINE = [
     replace: '',
     tests: ['test/engine/rounds.test.ts'],
   },
+  {
+    breaks: 'The journal of what a rewind takes out of the list stays for ever.',
+    file: 'src/engine/rewind.ts',
+    search: 'remove: remove.map(({ callId }) => callId)',
+    replace: 'remove: []',
+    tests: ['test/whole-turn/rewind.test.ts'],
+  },
+  {
+    breaks: 'A rewind forgets a doubt that a person has to settle.',
+    file: 'src/engine/rewind.ts',
+    search: ' && !doubted.has(callId)',
+    replace: '',
+    tests: ['test/whole-turn/rewind.test.ts'],
+  },
 ];

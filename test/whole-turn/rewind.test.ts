@@ -1,8 +1,9 @@
 // Going back in a conversation: the list goes on behind an earlier message.
 import { expect, it } from 'vitest';
-import { until, within } from '../engine/waiting.js';
+import type { ToolSet, Turn } from '../../src/index.js';
+import { gate, until, within } from '../engine/waiting.js';
 import { keepLast, NEAR, reads, readsTimes, readTools, smallModel } from './long-turn.js';
-import { act, brief, calls, createWorld, hello, look, parking, type WholeWorld } from './world.js';
+import { act, brief, calls, createWorld, hello, look, only, parking, type WholeWorld } from './world.js';
 
 /** Three turns of text; gives the ids of their messages in order. */
 async function conversation(world: WholeWorld): Promise<readonly string[]> {
@@ -109,20 +110,96 @@ it('a session that is busy is not rewound: running, parked, interrupted, or with
   }
 });
 
-it('the doubts and outputs of turns that were rewound stay known', async () => {
+it('input that was rewound is still a duplicate when it is sent again, with the outcome it had', async () => {
   const world = createWorld();
-  world.says('one', calls('read'), 'two');
-  const engine = world.boot({ tools: { read: look(() => 'R') } });
-  await within((await engine.startTurn({ ...hello, input: 'a' })).outcome);
-  const turn = await engine.startTurn({ ...hello, input: 'b', messageId: 'b' });
-  await within(turn.outcome);
-  const list = await world.messages();
-  for (const { meta } of list.slice(2)) world.takenOut.add(meta.id);
-  await within((await engine.startTurn({ ...hello, input: 'B', after: list[1]?.meta.id as string })).outcome);
-  // The input that was taken out is still a duplicate when it is sent again.
-  const again = await engine.sendMessage({ ...hello, input: 'b', messageId: 'b' });
+  const ids = await conversation(world);
+  const { engine } = world.process;
+  await within((await engine.startTurn({ ...hello, input: 'B', after: ids[1] as string })).outcome);
+  const again = await engine.sendMessage({ ...hello, input: 'b', messageId: ids[2] as string });
   expect(again.accepted).toBe('duplicate');
   expect(await within(again.turn.outcome)).toMatchObject({ text: 'two' });
+});
+
+/** A turn with a call, then another one; gives the message between them and the journals. */
+async function twoTurns(world: WholeWorld, tools: ToolSet, made = calls('read', 'send')) {
+  world.says(calls('read'), 'one', made, 'two');
+  const engine = world.boot({ tools });
+  const first = await engine.startTurn({ ...hello, input: 'a' });
+  await within(first.outcome);
+  const second = await engine.startTurn({ ...hello, input: 'b' });
+  const list = await world.messages();
+  for (const { meta } of (await world.messages()).slice(4)) world.takenOut.add(meta.id);
+  return { engine, first, second, between: list[3]?.meta.id as string };
+}
+const journal = async (world: WholeWorld, { turnId }: Turn) => {
+  return (await world.store.callsOf(turnId)).map(({ toolName, state }) => `${toolName} ${state}`);
+};
+
+it('the journal of what left the list goes in the same commit; what the list still names stays', async () => {
+  for (const fate of ['dieBefore', 'dieAfter'] as const) {
+    const world = createWorld();
+    const tools = { read: look(() => 'R'), send: act(() => 'S') };
+    const { engine, first, second, between } = await twoTurns(world, tools);
+    await within(second.outcome);
+    for (const { meta } of (await world.messages()).slice(4)) world.takenOut.add(meta.id);
+    const [call] = await world.store.callsOf(second.turnId);
+    expect(await (await engine.session('s'))?.output(call?.callId as string)).toMatchObject({ value: 'R' });
+    world.process.store.fate = () => fate;
+    world.says({ hang: true });
+    void engine.startTurn({ ...hello, input: 'B', after: between });
+    await world.death();
+    expect(await journal(world, first)).toEqual(['read succeeded']);
+    const left = fate === 'dieBefore' ? ['read succeeded', 'send succeeded'] : [];
+    expect(await journal(world, second)).toEqual(left);
+  }
+});
+
+it('a doubt that a person has to settle stays when its message goes', async () => {
+  const world = createWorld();
+  const sending = gate<string>();
+  const tools = { read: look(() => 'R'), send: act(() => sending.opened) };
+  const { engine, second, between } = await twoTurns(world, tools);
+  await until(() => world.runsOf('send').length === 1, 'it sends');
+  await second.cancel();
+  for (const { meta } of (await world.messages()).slice(4)) world.takenOut.add(meta.id);
+  await within((await engine.startTurn({ ...hello, input: 'B', after: between })).outcome);
+  expect(await journal(world, second)).toEqual(['send inDoubt']);
+  const { turnId, callId } = only(await engine.reviews());
+  await engine.settleCall(turnId, callId, { outcome: 'failed', error: 'it was not sent', by: 'ann' });
+  expect(await engine.reviews()).toEqual([]);
+});
+
+it('where an answer stays and its results go, what they said stays with its calls', async () => {
+  const world = createWorld();
+  const { engine, second } = await twoTurns(world, { read: look(() => 'R'), send: act(() => 'S') });
+  await within(second.outcome);
+  const list = await world.messages();
+  world.takenOut.clear();
+  for (const { meta } of list.slice(6)) world.takenOut.add(meta.id);
+  await within((await engine.startTurn({ ...hello, input: 'B', after: list[5]?.meta.id as string })).outcome);
+  const session = await engine.session('s');
+  const records = await world.store.callsOf(second.turnId);
+  expect(await Promise.all(records.map(({ callId }) => session?.output(callId)))).toEqual([
+    { type: 'text', value: 'R' },
+    { type: 'text', value: 'S' },
+  ]);
+});
+
+it('an abandoned turn is closed and rewound in one commit', async () => {
+  const world = createWorld();
+  const sending = gate<string>();
+  const tools = { read: look(() => 'R'), send: act(() => sending.opened, { exclusive: true }) };
+  // The second one waits for the first: it never starts, and nobody is asked about it.
+  const { second, between } = await twoTurns(world, tools, calls('read', 'send', 'send'));
+  await until(() => world.runsOf('send').length === 1, 'it sends');
+  const engine = await world.reboot({ tools, recovery: { stalenessMs: 0 } });
+  await world.advance(1);
+  expect(await engine.recover()).toMatchObject({ abandoned: [{ turnId: second.turnId }] });
+  expect(await journal(world, second)).toContain('send prepared');
+  for (const { meta } of (await world.messages()).slice(4)) world.takenOut.add(meta.id);
+  await within((await engine.startTurn({ ...hello, input: 'B', after: between })).outcome);
+  expect(await journal(world, second)).toEqual(['send inDoubt']);
+  expect(await engine.reviews()).toHaveLength(1);
 });
 
 it('a message that was archived is no place to go back to, and one that is kept is', async () => {

@@ -61,6 +61,9 @@ const stores: StoreCase = {
     same(await store.inbox('s'), loaded.inbox, 'inbox, in the order of acceptance');
     same(await store.call(call.callId), call, 'a call of the latest turn');
     same(await store.call(old.callId), old, 'a call of an earlier turn');
+    same(await store.callsOf(turn), [call], 'the journal of the latest turn');
+    same(await store.callsOf(old.turnId), [old], 'the journal of an earlier turn');
+    same(await store.callsOf(turnOf('s', 8)), [], 'the journal of another turn');
     same(await store.seen('s', 'm'), { messageId: 'm', turnId: turn }, 'seen');
     same(await store.seen('s2', 'm'), undefined, 'seen of another session');
     same(await store.outcome(turn), outcomeOf(turn), 'outcome');
@@ -83,6 +86,7 @@ const unknown: StoreCase = {
     same(await store.archive('s'), [], 'archive');
     same(await store.inbox('s'), [], 'inbox');
     same(await store.call('c'), undefined, 'call');
+    same(await store.callsOf('s.t'), [], 'the journal of a turn');
     same(await store.seen('s', 'm'), undefined, 'seen');
     same(await store.outcome('t'), undefined, 'outcome');
     same(await store.markers('agent'), [], 'markers');

@@ -192,6 +192,8 @@ const rewound: Scenario = {
   ],
   removes: true,
   effects: { 'mail {}': 2 },
+  judge: ({ calls }) =>
+    calls.size === 1 ? [] : [`${calls.size} calls are in the journal, not the one the list names`],
 };
 
 const deleted: Scenario = {
