@@ -1,5 +1,6 @@
 // A world in which engines live and die: one store, one clock, one provider of answers, and a ledger of what tools did.
 // A crash drops the engine without close() and cuts it off: it writes nothing, runs nothing and holds no route any more.
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import {
   createTurnEngine,
@@ -45,6 +46,9 @@ export interface Process {
   readonly engine: TurnEngine;
   readonly store: ProcessStore;
 }
+
+/** Turns of the event loop in which nothing happens any more before it is called rest. */
+const REST = 12;
 
 export class World {
   readonly store: TurnStore;
@@ -124,6 +128,16 @@ export class World {
   async death(): Promise<void> {
     await until(() => this.process.store.dead, 'the process died');
     await this.crash();
+  }
+
+  /** Everything that can happen without the clock has happened, however long the disk takes; `more` counts more of it. */
+  async rest(more: () => number = () => 0): Promise<void> {
+    for (let quiet = 0; quiet < REST; quiet += 1) {
+      const before = this.process.store.commits + more();
+      await setImmediate();
+      const { isBusy, commits } = this.process.store;
+      if (isBusy || commits + more() !== before) quiet = 0;
+    }
   }
 
   async advance(ms: number): Promise<void> {

@@ -2,13 +2,13 @@
 // a crash after any step leaves a call that comes to the same end.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CallEvent, callMachine } from '../../machines/index.js';
-import { OutcomeUnknown, type TurnEngine } from '../../src/index.js';
+import { OutcomeUnknown, type TurnEngine, type TurnStore } from '../../src/index.js';
 import { callPaths } from '../../src/testing/own-paths.js';
 import type { MachinePath } from '../../src/testing/paths.js';
 import { readMachine } from '../../src/visualize/xstate-fields.js';
-import { calm } from '../engine/waiting.js';
 import { act, calls, hello, World } from '../engine/world.js';
 import { Cue, type ToolCue } from './application.js';
+import { PLACES, type Place, storeIn } from './places.js';
 
 const { paths, uncovered } = callPaths();
 
@@ -17,14 +17,15 @@ const nameOf = ({ start, steps }: MachinePath): string =>
 
 /** One call of one turn that a person is asked about before each of its starts, so that it rests in every state. */
 class Call {
-  readonly world = new World();
+  readonly world: World;
   engine: TurnEngine;
   private cue = new Cue<ToolCue>();
   readonly effect: 'external' | 'idempotent';
   landed = 0;
 
-  constructor(effect: 'external' | 'idempotent') {
+  constructor(effect: 'external' | 'idempotent', store: TurnStore) {
     this.effect = effect;
+    this.world = new World(store);
     this.world.says(calls('act'), 'done');
     this.engine = this.boot();
   }
@@ -46,14 +47,14 @@ class Call {
 
   async begin(): Promise<void> {
     await this.engine.startTurn(hello);
-    await calm();
+    await this.world.rest();
   }
 
   async crash(): Promise<void> {
     await this.world.crash();
     this.engine = this.boot();
     await this.engine.recover();
-    await calm();
+    await this.world.rest();
   }
 
   get record() {
@@ -62,7 +63,7 @@ class Call {
 
   async take(event: CallEvent['type']): Promise<void> {
     await LIFE[event](this);
-    await calm();
+    await this.world.rest();
   }
 
   async decide(allow: boolean): Promise<void> {
@@ -120,15 +121,18 @@ const AFTER_CRASH: Readonly<Record<string, string>> = {
 async function goBack(call: Call, to: string): Promise<void> {
   if ((await call.record)?.state === to) return;
   await call.settle('notStarted');
-  await calm();
+  await call.world.rest();
   await call.decide(true);
-  await calm();
+  await call.world.rest();
   expect((await call.record)?.state).toBe(to);
 }
 
-async function live(path: MachinePath, crashAfter?: number): Promise<{ state: string; landed: number }> {
-  const call = new Call(path.start.name as 'external' | 'idempotent');
-  onTestFinished(() => expect(call.world.witness.violations).toEqual([]));
+async function live(path: MachinePath, place: Place, crashAfter?: number): Promise<{ state: string; landed: number }> {
+  const call = new Call(path.start.name as 'external' | 'idempotent', await storeIn(place));
+  onTestFinished(async () => {
+    await call.world.crash();
+    expect(call.world.witness.violations).toEqual([]);
+  });
   await call.begin();
   const states = [path.startValue, ...path.steps.map(({ value }) => value)].map(String);
   for (const [n, state] of states.entries()) {
@@ -150,12 +154,12 @@ it('the paths take every edge of the chart, and something is said about every st
   expect(Object.keys(AFTER_CRASH).sort()).toEqual(named.sort());
 });
 
-describe('a call', () => {
+describe.each(PLACES)('a call, %s', (place) => {
   it.each(paths.map((path) => [nameOf(path), path] as const))(
     '%s, and killed behind every step',
     async (_name, path) => {
-      const clean = await live(path);
-      for (let n = 0; n <= path.steps.length; n += 1) expect(await live(path, n)).toEqual(clean);
+      const clean = await live(path, place);
+      for (let n = 0; n <= path.steps.length; n += 1) expect(await live(path, place, n)).toEqual(clean);
     },
   );
 });

@@ -1,12 +1,12 @@
 // Every edge of the recovery chart, walked by the real engine over what real processes left behind; and again with a
 // crash behind every commit of the process that recovers.
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { recoveryMachine } from '../../machines/index.js';
 import type { Head } from '../../src/index.js';
 import { recoveryPaths } from '../../src/testing/own-paths.js';
 import type { MachinePath } from '../../src/testing/paths.js';
 import { readMachine } from '../../src/visualize/xstate-fields.js';
-import { calm, until } from '../engine/waiting.js';
+import { PLACES, type Place, storeIn } from './places.js';
 import { arrange, checkAt, type Situation } from './situations.js';
 import { type GateWalked, watchGates } from './watched-gates.js';
 
@@ -29,9 +29,10 @@ afterEach(() => {
 });
 
 /** Lets a process recover; gives its walks and the head that it found. */
-async function recovered(path: MachinePath, dieAfter?: number) {
-  const situation = await arrange(path.start.name, lastOf(path.steps.at(-1)?.event));
+async function recovered(path: MachinePath, place: Place, dieAfter?: number) {
+  const situation = await arrange(path.start.name, lastOf(path.steps.at(-1)?.event), await storeIn(place));
   const { world } = situation;
+  onTestFinished(() => world.crash());
   const before = await world.head();
   const commits: number[] = [];
   const walks = watchGates(({ type }) => {
@@ -43,8 +44,8 @@ async function recovered(path: MachinePath, dieAfter?: number) {
   if (dieAfter !== undefined) store.fate = (nth) => (nth === known + dieAfter ? 'dieAfter' : 'pass');
   const done = situation.recover(engine);
   if (dieAfter === undefined) await done;
-  else await until(() => store.dead, 'the process died');
-  await calm();
+  await world.rest();
+  expect(store.dead, 'it died where it was to').toBe(dieAfter !== undefined);
   return { situation, before, walks, commits, written: store.commits - known };
 }
 
@@ -65,9 +66,9 @@ it('the paths take every edge of the chart', () => {
   );
 });
 
-describe('an interrupted turn', () => {
+describe.each(PLACES)('an interrupted turn, %s', (place) => {
   it.each(paths.map((path) => [nameOf(path), path] as const))('%s', async (_name, path) => {
-    const { situation, before, walks, commits } = await recovered(path);
+    const { situation, before, walks, commits } = await recovered(path, place);
     const edges = edgesOf(path);
     // A path that stops at a gate says nothing about what comes behind it.
     expect(ofSession(walks).edges.slice(0, edges.length)).toEqual(edges);
@@ -80,14 +81,14 @@ describe('an interrupted turn', () => {
   it.each(paths.map((path) => [nameOf(path), path] as const))(
     '%s: killed behind each commit and recovered again, comes to the same',
     async (_name, path) => {
-      const clean = await recovered(path);
+      const clean = await recovered(path, place);
       for (let nth = 1; nth <= clean.written; nth += 1) {
         vi.restoreAllMocks();
-        const { situation, before } = await recovered(path, nth);
+        const { situation, before } = await recovered(path, place, nth);
         const { world, options } = situation;
         const engine = await world.reboot(options);
         await situation.recover(engine);
-        await calm();
+        await world.rest();
         await check(situation, before, endOf(path));
       }
     },

@@ -2,8 +2,8 @@
 import { expect } from 'vitest';
 import { turnMachine } from '../../machines/index.js';
 import { turnSetup } from '../../machines/turn.setup.js';
-import type { Head, TurnEngine } from '../../src/index.js';
-import { calm, gate, never } from '../engine/waiting.js';
+import type { Head, TurnEngine, TurnStore } from '../../src/index.js';
+import { gate, never } from '../engine/waiting.js';
 import { act, calls, HOUR_MS, hello, type Options, World } from '../engine/world.js';
 import { mutantOf } from '../machines/chart.js';
 
@@ -26,7 +26,7 @@ const recover = (engine: TurnEngine): Promise<unknown> => engine.recover();
 const interrupted = async (world: World, options: Options = {}, start: Partial<typeof hello> = {}): Promise<void> => {
   const engine = world.boot({ tools, ...options });
   await engine.startTurn({ ...hello, ...start });
-  await calm();
+  await world.rest();
 };
 
 type Arrange = (world: World, last: string | undefined) => Promise<Partial<Situation>>;
@@ -52,7 +52,7 @@ const SITUATIONS: Readonly<Record<string, Arrange>> = {
     await interrupted(world);
     await world.advance(1_000);
     await world.process.engine.startTurn({ ...hello, sessionId: 'later' });
-    await calm();
+    await world.rest();
     let ready = gate();
     const turnId = (await world.head()).turnId as string;
     return {
@@ -61,7 +61,7 @@ const SITUATIONS: Readonly<Record<string, Arrange>> = {
         ready = gate();
         // Newest first, one at a time: while the later session is looked at, a person cancels the other one.
         const recovered = engine.recover({ concurrency: 1 });
-        await calm();
+        await world.rest();
         await engine.cancelTurn(turnId);
         ready.open();
         await recovered;
@@ -111,10 +111,10 @@ const SITUATIONS: Readonly<Record<string, Arrange>> = {
 };
 
 /** @throws {Error} for a start that nothing here brings about. */
-export async function arrange(name: string, last: string | undefined): Promise<Situation> {
+export async function arrange(name: string, last: string | undefined, store: TurnStore): Promise<Situation> {
   const found = Object.hasOwn(SITUATIONS, name) ? SITUATIONS[name] : undefined;
   if (found === undefined) throw new Error(`the situation "${name}" is brought about by nothing`);
-  const world = new World();
+  const world = new World(store);
   return { world, options: { tools }, reboot: true, recover, ...(await found(world, last)) };
 }
 

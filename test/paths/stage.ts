@@ -1,6 +1,5 @@
 // The real engine, driven along a path of its chart: each process of it writes down what the engine did with the chart,
 // and everything that is on disk can be looked at after every step.
-import { setImmediate } from 'node:timers/promises';
 import type { Limits, TurnMachine } from '../../machines/index.js';
 import type { Phase } from '../../src/core/records.js';
 import { phaseOf } from '../../src/core/step.js';
@@ -10,9 +9,6 @@ import type { PathStart } from '../../src/testing/paths.js';
 import { World } from '../engine/world.js';
 import { Application, type Ledger } from './application.js';
 import { type Taken, watchedChart } from './watched-chart.js';
-
-/** Turns of the event loop in which nothing happens any more before it is called rest. */
-const REST = 12;
 
 export const SESSION = 's';
 
@@ -91,13 +87,8 @@ export class Stage implements Ledger {
   }
 
   /** Everything that can happen without the clock has happened. */
-  async rest(): Promise<void> {
-    for (let quiet = 0; quiet < REST; quiet += 1) {
-      const before = this.taken.length + this.world.process.store.commits;
-      await setImmediate();
-      const { isBusy, commits } = this.world.process.store;
-      if (isBusy || this.taken.length + commits !== before) quiet = 0;
-    }
+  rest(): Promise<void> {
+    return this.world.rest(() => this.taken.length);
   }
 
   async pass(ms: number): Promise<void> {

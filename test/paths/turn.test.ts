@@ -1,14 +1,12 @@
 // Every edge of the turn chart, on the real engine: paths that the chart itself generates, gone step by step, and again
 // with a crash after every step. A new phase, edge or event adds paths by itself.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { turnMachine } from '../../machines/index.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { turnPaths } from '../../src/testing/own-paths.js';
 import type { MachinePath } from '../../src/testing/paths.js';
 import { readMachine } from '../../src/visualize/xstate-fields.js';
+import { folderOfTest } from './places.js';
 import { SESSION } from './stage.js';
 import { type Pace, Walk } from './walk.js';
 
@@ -64,8 +62,7 @@ describe.each(['slow', 'fast'] satisfies Pace[])('a path gone %s by the engine',
 
 describe('a path gone by the engine on a real database', () => {
   it.each(paths.map((path) => [nameOf(path), path] as const))('%s', async (_name, path) => {
-    const folder = mkdtempSync(join(tmpdir(), 'paths-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = folderOfTest();
     const store = await openLevelStore({ path: folder });
     const walk = await Walk.go(turnMachine, path, { pace: 'slow', store });
     const before = await walk.stage.onDisk();
