@@ -20,13 +20,16 @@ export function checkId(value: unknown, field: string): asserts value is string 
 }
 
 /** Readable, without dots and without anything a key uses as a separator. */
-export const encodeId = (id: string): string =>
-  UNCHANGED.test(id)
-    ? id
-    : encodeURIComponent(id).replace(/[.!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+export function encodeId(id: string): string {
+  if (UNCHANGED.test(id)) return id;
+  if (ONLY_DOTS.test(id)) return id.replaceAll('.', '%2E');
+  return encodeURIComponent(id).replace(/[.!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
 
-/** Most ids: their encoding is what they are. */
+/** Most ids that others chose: their encoding is what they are. */
 const UNCHANGED = /^[A-Za-z0-9_-]*$/;
+/** Ids of turns and calls. */
+const ONLY_DOTS = /^[A-Za-z0-9_.-]*$/;
 
 export const turnIdOf = (sessionId: string, unique: string): string => `${encodeId(sessionId)}.${unique}`;
 

@@ -136,14 +136,14 @@ export class Journal {
     const state = nextCallState(call.state, event, call.effect);
     if (state === undefined) throw new Error(`${callId} is ${call.state}; ${event} is no step of its life`);
     const dispatch = event === 'call.dispatched' ? call.dispatch + 1 : call.dispatch;
-    return this.replace({ ...call, ...change, state, dispatch });
+    return this.replace(Object.assign({ ...call }, change, { state, dispatch }));
   }
 
   /** Changes what a record says without a step of its life: notes, approvals. */
   amend(callId: string, change: CallChange): CallRecord {
     const call = this.records.get(callId);
     if (call === undefined) throw new Error(`no call ${callId} in the journal`);
-    return this.replace({ ...call, ...change });
+    return this.replace(Object.assign({ ...call }, change));
   }
 
   /** A process died: what it had handed to tools is in doubt, whatever it was doing. */

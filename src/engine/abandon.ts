@@ -35,7 +35,7 @@ export async function abandon(
   const record = outcomeRecord(outcome, turnId, head, head.modelCalls, at);
   const doubts = await doubtsOf(roster, head);
   await writer.write(
-    writer.next({ ...doubts?.written.patch, ...patch }, { ...doubts?.written.parts, outcomes: [record] }, lease),
+    writer.next({ ...doubts?.written.parts, outcomes: [record] }, lease, doubts?.written.patch ?? {}, patch),
   );
   const turn = { sessionId: head.sessionId, turnId };
   if (doubts !== undefined) roster.announcer.written(turn, doubts.records.markWritten(doubts.written));

@@ -69,7 +69,7 @@ export class Delivery {
       const head = await roster.head(sessionId);
       if (head === undefined || !head.outcomesDue.includes(turnId)) return;
       const writer = new HeadWriter(roster.store, roster.settings.clock, head);
-      await writer.write(writer.next({ outcomesDue: without(head.outcomesDue) }, {}, null));
+      await writer.write(writer.next({}, null, { outcomesDue: without(head.outcomesDue) }));
     });
   }
 }

@@ -126,7 +126,7 @@ export class GateWalk {
       handedOver: false,
       ...(head.handedOver || this.asked.wasParked === true ? {} : counted),
     };
-    await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));
+    await this.writer.write(this.writer.next({}, this.lease as Lease, patch));
   }
 
   /** The reason why not, where the checkpoint cannot be read. */
@@ -228,7 +228,7 @@ export class GateWalk {
   private async hold({ gate, reason, spent }: Hold, announce: Tell): Promise<Answer> {
     const { inProgress, ended, handedOver, attempts, recoveries } = this.found;
     const patch = { inProgress, ended, handedOver, ...(spent ? {} : { attempts, recoveries }) };
-    await this.writer.write(this.writer.next(patch, {}, this.lease as Lease));
+    await this.writer.write(this.writer.next({}, this.lease as Lease, patch));
     announce('interrupted_turn_held', gate, reason);
     return { verdict: 'held', turnId: this.head.turnId ?? '', gate, reason };
   }

@@ -25,13 +25,17 @@ export class HeadWriter {
     return this.current;
   }
 
-  /** The commit that would come next, with everything fixed: it can be handed in again until it is durable. */
-  next(patch: Partial<Head>, parts: CommitParts, lease: Lease | null): Commit {
+  /**
+   * The commit that would come next, with everything fixed: it can be handed in again until it is durable. Of what
+   * changes in the head, the later word counts.
+   */
+  next(parts: CommitParts, lease: Lease | null, ...patches: readonly Partial<Head>[]): Commit {
     const revision = this.current.revision + 1;
     const { checkpoint } = parts;
     const written = checkpoint === undefined ? {} : { checkpointAt: checkpoint === null ? null : revision };
-    const head: Head = { ...this.current, ...patch, ...written, revision };
-    return { ...parts, head, base: this.current.revision, lease, savedAt: this.clock.now() };
+    // Assigned to a copy: V8 takes ten times as long for a second spread, and this is in every commit.
+    const head: Head = Object.assign({ ...this.current }, ...patches, written, { revision });
+    return Object.assign({ head, base: this.current.revision, lease, savedAt: this.clock.now() }, parts);
   }
 
   /** @throws {TurnError} TURN_STORE_FAILED, TURN_CONFLICT: nothing changed here. */

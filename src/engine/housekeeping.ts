@@ -93,7 +93,7 @@ export class Housekeeping {
       // A list of any length is staged and counts at once: that is what a new epoch is for.
       const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
       const patch = { epoch: 1, count: list.length, lastProgressAt: settings.clock.now() };
-      await writer.write(writer.next(patch, { transcript }, null));
+      await writer.write(writer.next({ transcript }, null, patch));
       this.roster.announcer.feeds.renew(sessionId);
     });
   }
@@ -138,7 +138,7 @@ export class Housekeeping {
     const left = head.waitingInput - 1;
     const writer = new HeadWriter(store, settings.clock, head);
     const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
-    await writer.write(writer.next(patch, { inbox: { put: [], remove: [input] } }, null));
+    await writer.write(writer.next({ inbox: { put: [], remove: [input] } }, null, patch));
     this.roster.presence.forgetInput(head.sessionId, input.messageId);
     // Nothing is left that the promised turn would have begun with; whoever waits for it to begin sees that.
     if (left === 0 && head.nextTurnId !== null) {

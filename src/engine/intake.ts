@@ -165,7 +165,7 @@ export class Intake {
     const writer = new HeadWriter(store, settings.clock, known);
     const input = { ...record, seq: known.revision + 1, turnId };
     const parts = { inbox: { put: [input], remove: [] } };
-    await writer.write(writer.next({ ...patch, waitingInput: known.waitingInput + 1 }, parts, null));
+    await writer.write(writer.next(parts, null, patch, { waitingInput: known.waitingInput + 1 }));
     if (attended) this.roster.presence.noteInput(sessionId, record.messageId);
     return { accepted: 'queued', messageId: record.messageId, turn: handles.of(turnId) };
   }

@@ -155,7 +155,7 @@ export class People {
     if (await this.roster.driverOf(head.sessionId)?.amend(() => ({ patch: {}, parts }))) return true;
     const now = (await this.roster.head(head.sessionId)) as Head;
     const writer = new HeadWriter(store, settings.clock, now);
-    await writer.write(writer.next({}, parts, null));
+    await writer.write(writer.next(parts, null));
     return true;
   }
 }

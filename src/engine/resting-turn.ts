@@ -87,7 +87,7 @@ export class RestingTurn {
       // A person's word is progress: the turn is neither stale nor stuck.
       ...(head.inProgress ? { lastProgressAt: this.roster.settings.clock.now(), attempts: 0 } : {}),
     };
-    await this.writer.write(this.writer.next(patch, written.parts, null));
+    await this.writer.write(this.writer.next(written.parts, null, patch));
     const { sessionId } = this.head;
     this.roster.announcer.written({ sessionId, turnId: this.records.turnId }, this.records.markWritten(written));
   }
@@ -117,7 +117,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   };
   const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
   const writer = new HeadWriter(store, settings.clock, head);
-  await writer.write(writer.next(patch, { ...written?.parts, checkpoint: null, outcomes }, null));
+  await writer.write(writer.next({ ...written?.parts, checkpoint: null, outcomes }, null, patch));
   const turn = { sessionId: head.sessionId, turnId };
   if (records !== undefined && written !== undefined) roster.announcer.written(turn, records.markWritten(written));
   // As a driver tells it: whoever watches phases sees the last one.

@@ -92,8 +92,8 @@ export class TurnCommits {
     const now = this.clock.now();
     // Progress is a new message or a call's outcome; it frees the turn of the attempts counted so far.
     const progress: Partial<Head> = written.progress ? { lastProgressAt: now, attempts: 0 } : {};
-    const head = { ...written.patch, activeMs: this.activeMs, ...progress, ...patch };
-    return this.writer.next(head, { ...written.parts, ...parts }, this.lease);
+    const all = Object.assign({}, written.parts, parts);
+    return this.writer.next(all, this.lease, written.patch, { activeMs: this.activeMs }, progress, patch);
   }
 
   private pause(ms: number): Promise<void> {

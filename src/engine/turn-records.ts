@@ -26,6 +26,9 @@ import { CanonicalList } from './canonical-list.js';
 import type { CommitParts } from './head-writer.js';
 import type { Durable, Written } from './written.js';
 
+/** While they are put together. */
+type Parts = { -readonly [name in keyof CommitParts]: CommitParts[name] };
+
 export class TurnRecords {
   readonly turnId: string;
   readonly journal: Journal;
@@ -221,15 +224,11 @@ export class TurnRecords {
    */
   checkpointToWrite(head: Head, needsPerson: boolean): Written {
     const list = this.list.toWrite(head);
-    const parts: CommitParts = {
-      ...list.parts,
-      ...(this.joined.length === 0
-        ? {}
-        : {
-            inbox: { put: [], remove: this.joined },
-            seen: this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId })),
-          }),
-    };
+    const parts: Parts = { ...list.parts };
+    if (this.joined.length > 0) {
+      parts.inbox = { put: [], remove: this.joined };
+      parts.seen = this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId }));
+    }
     return this.written(this.journal.changedAll(), parts, list.patch, needsPerson);
   }
 
@@ -244,33 +243,18 @@ export class TurnRecords {
     return { messages, calls, reviews: reviews?.put ?? [], rewritten: transcript?.kind === 'rewrite' };
   }
 
-  private written(
-    calls: readonly CallRecord[],
-    parts: CommitParts,
-    patch: Partial<Head>,
-    needsPerson: boolean,
-  ): Written {
+  private written(calls: readonly CallRecord[], parts: Parts, list: Partial<Head>, needsPerson: boolean): Written {
     const put = needsPerson ? this.newReviews() : [];
     const settledReview = (call: CallRecord): boolean => call.state !== 'inDoubt' && this.reviews.has(call.callId);
     const remove = calls.filter(settledReview).map((call) => call.callId);
+    if (calls.length > 0) parts.calls = { put: withoutShown(calls, parts.transcript?.messages ?? []), remove: [] };
+    if (put.length + remove.length > 0) parts.reviews = { put, remove };
+    const { modelCalls, usage, sessionUsage, grants, compactionRefusedAt } = this;
+    const own: Partial<Head> = { modelCalls, usage, sessionUsage, grants, compactionRefusedAt };
     return {
       calls,
-      parts: {
-        ...parts,
-        ...(calls.length === 0
-          ? {}
-          : { calls: { put: withoutShown(calls, parts.transcript?.messages ?? []), remove: [] } }),
-        ...(put.length + remove.length === 0 ? {} : { reviews: { put, remove } }),
-      },
-      patch: {
-        ...patch,
-        ...this.journal.countsWith(calls),
-        modelCalls: this.modelCalls,
-        usage: this.usage,
-        sessionUsage: this.sessionUsage,
-        grants: this.grants,
-        compactionRefusedAt: this.compactionRefusedAt,
-      },
+      parts,
+      patch: Object.assign(own, list, this.journal.countsWith(calls)),
       progress: calls.some(isSettled) || parts.transcript !== undefined,
     };
   }

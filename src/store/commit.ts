@@ -150,8 +150,9 @@ function encodeRecords(commit: Commit): Op[] {
   return ops;
 }
 
-/** The checksums stand for the values; the marker is left out, since it follows from the head. */
+/** A checksum stands for kind, key and value; the marker is left out, since it follows from the head. */
 function digestOf(ops: readonly Op[]): string {
-  const parts = ops.map((op) => `${op.kind}!${op.key}=${op.type === 'put' ? checksumOf(op.value) : '-'}`);
-  return hash('sha256', parts.join('\n')).slice(0, 16);
+  let parts = '';
+  for (const op of ops) parts += op.type === 'put' ? `${checksumOf(op.value)}\n` : `${op.kind}!${op.key}\n`;
+  return hash('sha256', parts).slice(0, 16);
 }
