@@ -128,9 +128,10 @@ class FolderReading {
   #tables(manifest: Manifest | null): FolderContent['tables'] {
     const files = this.#names.filter((name) => TABLE.test(name));
     if (manifest === null) return files.map((file) => ({ file }));
+    const numbered = new Map(files.toReversed().map((file) => [numberOf(file), file]));
     return manifest.tables.map((table) => {
-      const file = files.find((name) => numberOf(name) === table.number);
-      return { ...table, file: file ?? `${String(table.number).padStart(6, '0')}.ldb` };
+      const file = numbered.get(table.number) ?? `${String(table.number).padStart(6, '0')}.ldb`;
+      return { ...table, file };
     });
   }
 

@@ -8,19 +8,13 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf } from '../core/errors.js';
 import type { Finding, FolderContent, Table } from './folder-content.js';
 import type { Kind } from './keys.js';
-import { type IndexedBlock, TableFile } from './leveldb/table-file.js';
+import { type Span, TableFile } from './leveldb/table-file.js';
 
 /** Up to here all tables are verified at every opening. Above, what a start-up scans is: its cost has to end somewhere. */
 const VERIFY_BYTES = 8 << 20;
 
 /** What is scanned before anybody asks for a session: damage there could hide an interrupted turn or waiting input. */
 const SCANNED: readonly Kind[] = ['garbage', 'inbox', 'marker', 'meta', 'review'];
-
-/** A part of the keys of the whole database, `to` excluded. */
-interface Span {
-  readonly from: Buffer;
-  readonly to: Buffer;
-}
 
 const SPANS: readonly Span[] = SCANNED.map((kind) => ({
   from: Buffer.from(`!${kind}!`),
@@ -80,22 +74,14 @@ function checkBlocks(path: string, table: Table, spans: readonly Span[] | null) 
 }
 
 function checkOpen(file: TableFile, table: Table, spans: readonly Span[] | null) {
-  const index = file.index(table.size);
-  if (index === null) return { what: 'has a damaged index', bytes: 0 };
+  const blocks = spans === null ? file.index(table.size) : file.within(table.size, spans);
+  if (blocks === null) return { what: 'has a damaged index', bytes: 0 };
   const filters = file.filters(table.size);
-  const blocks = spans === null ? index : within(index, table.smallest, spans);
   const bytes = [...filters, ...blocks].reduce((sum, { size }) => sum + size, 0);
   const filter = file.damaged(filters);
   if (filter !== null) return { what: `has a damaged filter at byte ${filter.offset}`, bytes };
   const block = file.damaged(blocks);
   return { what: block === null ? null : `has a damaged block at byte ${block.offset}`, bytes };
-}
-
-function within(index: readonly IndexedBlock[], smallest: Buffer, spans: readonly Span[]): readonly IndexedBlock[] {
-  return index.filter((block, nth) => {
-    const first = index[nth - 1]?.last ?? smallest;
-    return spans.some((span) => overlaps(first, block.last, span));
-  });
 }
 
 const overlaps = (first: Buffer, last: Buffer, { from, to }: Span): boolean =>

@@ -2,9 +2,11 @@
  * Owns finding the blocks of a table without its index: they lie one behind the other, each with its checksum.
  * Must not know what is in them.
  */
+
+import { entriesOf } from './block-entries.js';
 import { crcStep, masked } from './bytes.js';
 import { unsnappy } from './snappy.js';
-import { entriesOf, type Handle, type TableFile } from './table-file.js';
+import type { Handle, TableFile } from './table-file.js';
 
 const TRAILER = 5;
 /** A block ends with the entry that fills it, and an entry is at most one record, so this ends a search for certain. */

@@ -7,6 +7,8 @@ import { Reader } from './bytes.js';
 /** More than any block can have: a block ends with the entry that fills it, and an entry is at most one record. */
 const LARGEST = 1 << 28;
 
+const LOOPED = 64;
+
 /** @returns null for what Snappy did not make. */
 export function unsnappy(bytes: Buffer): Buffer | null {
   const reader = new Reader(bytes);
@@ -27,7 +29,9 @@ export function unsnappy(bytes: Buffer): Buffer | null {
     if (kind === 0) {
       const size = (extra === 0 ? tag >> 2 : operand) + 1;
       if (at + size > bytes.length || to + size > length) return null;
-      bytes.copy(out, to, at, at + size);
+      // Most are a few bytes long: for those a call would cost more than the loop.
+      if (size > LOOPED) bytes.copy(out, to, at, at + size);
+      else for (let i = 0; i < size; i += 1) out[to + i] = bytes[at + i] as number;
       at += size;
       to += size;
       continue;

@@ -3,6 +3,7 @@
  * Must not know which tables are in use. Nothing that is read here is trusted before its checksum was verified.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { entriesBetween, entriesOf, type RawEntry } from './block-entries.js';
 import { crc32c, masked, Reader } from './bytes.js';
 import { unsnappy } from './snappy.js';
 import type { Write } from './write-batch.js';
@@ -25,9 +26,10 @@ export interface IndexedBlock extends Handle {
   readonly last: Buffer;
 }
 
-interface RawEntry {
-  readonly key: Buffer;
-  readonly value: Buffer;
+/** A part of the keys, `to` excluded. */
+export interface Span {
+  readonly from: Buffer;
+  readonly to: Buffer;
 }
 
 export class TableFile {
@@ -91,6 +93,27 @@ export class TableFile {
    * @returns null where footer or index is damaged.
    */
   index(size: number): readonly IndexedBlock[] | null {
+    const index = this.#indexBlock(size);
+    return index === null ? null : indexedBlocks(entriesOf(index));
+  }
+
+  /**
+   * Of the same, those that can hold keys of spans, which the table has to reach into.
+   * @param spans In the order of keys.
+   */
+  within(size: number, spans: readonly Span[]): readonly IndexedBlock[] | null {
+    const index = this.#indexBlock(size);
+    const found = new Map<number, IndexedBlock>();
+    for (const span of spans) {
+      const blocks = index === null ? null : blocksWithin(index, span);
+      if (blocks === null) return null;
+      // One block may hold the end of a span and the beginning of the next.
+      for (const block of blocks) found.set(block.offset, block);
+    }
+    return [...found.values()];
+  }
+
+  #indexBlock(size: number): Buffer | null {
     const footer = size < FOOTER ? Buffer.alloc(0) : this.read(size - FOOTER, FOOTER);
     if (footer.length < FOOTER || !footer.subarray(FOOTER - MAGIC.length).equals(MAGIC)) return null;
     const reader = new Reader(footer);
@@ -99,8 +122,7 @@ export class TableFile {
     if (meta === null || index === null) return null;
     // Also what nobody reads but LevelDB: the filter's place is in it.
     const [metaBlock, indexBlock] = [this.block(meta), this.block(index)];
-    const entries = metaBlock === null || indexBlock === null ? null : entriesOf(indexBlock);
-    return entries === null ? null : indexedBlocks(entries);
+    return metaBlock === null ? null : indexBlock;
   }
 
   /** Where its filters are; LevelDB believes them when they say that a key is not there. */
@@ -126,7 +148,19 @@ function handleFrom(reader: Reader): Handle | null {
   return offset === null || size === null ? null : { offset, size };
 }
 
-function indexedBlocks(entries: readonly RawEntry[]): readonly IndexedBlock[] | null {
+function blocksWithin(index: Buffer, { from, to }: Span): readonly IndexedBlock[] | null {
+  const compare = (key: Buffer, bound: Buffer): number =>
+    key.compare(bound, 0, bound.length, 0, Math.max(0, key.length - MARK));
+  const entries = entriesBetween(
+    index,
+    (key) => compare(key, from) < 0,
+    (key) => compare(key, to) >= 0,
+  );
+  return indexedBlocks(entries)?.filter(({ last }) => last.compare(from) >= 0) ?? null;
+}
+
+function indexedBlocks(entries: readonly RawEntry[] | null): readonly IndexedBlock[] | null {
+  if (entries === null) return null;
   const blocks: IndexedBlock[] = [];
   for (const { key, value } of entries) {
     const handle = handleFrom(new Reader(value));
@@ -148,29 +182,6 @@ function verified(bytes: Buffer): Buffer | null {
   const kind = bytes[end];
   if (kind === 0) return bytes.subarray(0, end);
   return kind === 1 ? unsnappy(bytes.subarray(0, end)) : null;
-}
-
-/** The entries of a block: each key is stored as what it shares with the one before and what it does not. */
-export function entriesOf(block: Buffer): readonly RawEntry[] | null {
-  if (block.length < 4) return null;
-  const restarts = block.readUInt32LE(block.length - 4);
-  const end = block.length - 4 * (restarts + 1);
-  if (end < 0) return null;
-  const reader = new Reader(block.subarray(0, end));
-  const entries: RawEntry[] = [];
-  let last: Buffer = Buffer.alloc(0);
-  while (!reader.done) {
-    const shared = reader.varint();
-    const rest = reader.varint();
-    const length = reader.varint();
-    if (shared === null || rest === null || length === null || shared > last.length) return null;
-    const own = reader.bytes(rest);
-    const value = reader.bytes(length);
-    if (own === null || value === null) return null;
-    last = shared === 0 ? own : Buffer.concat([last.subarray(0, shared), own]);
-    entries.push({ key: last, value });
-  }
-  return entries;
 }
 
 function writesOf(entries: readonly RawEntry[]): readonly Write[] | null {
