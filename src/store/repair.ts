@@ -14,6 +14,7 @@ import { withFolderLock } from './guard.js';
 import { databaseFolder, inspect, readWhole } from './inspect.js';
 import { headKey, KINDS, sessionOfHead } from './keys.js';
 import { openedAlone, reserve } from './owner.js';
+import { RunFile } from './run-file.js';
 import { type LostKeys, Salvage } from './salvage-files.js';
 import { type Suspicion, scrub } from './scrub.js';
 import { finishSwap, isSwapPending, REPAIRED, swapIn } from './swap.js';
@@ -63,7 +64,7 @@ export async function repairFolder(path: string, progress?: (bytes: number) => v
 export function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
   return withFolderLock(folder, async () => {
     try {
-      finishSwap(folder);
+      await finishSwap(folder);
       return await repairLocked(folder, progress);
     } catch (error) {
       // A part of the files has moved: what is still to come is nowhere else.
@@ -82,6 +83,9 @@ async function repairLocked(folder: string, progress?: (bytes: number) => void):
     return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
   }
   const report = { folder, findings, ...(await rebuild(folder, content)) };
+  // From its start the repaired database says what its log has to hold.
+  const repaired = join(folder, REPAIRED);
+  new RunFile(repaired, readWhole(repaired).lastSequence).end(true);
   return { ...report, originals: swapIn(folder, report) };
 }
 

@@ -16,9 +16,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { TurnError } from '../core/errors.js';
 import { isLevelFile } from './folder-content.js';
 import { RUN_FILE } from './run-file.js';
+import { progressOf } from './unreadable-plan.js';
 
 /** The repaired database while it is made, and until its files are in place. */
 export const REPAIRED = 'repaired.tmp';
@@ -29,8 +31,12 @@ export const KEPT = /^damaged-(\d+)$/;
 interface Plan {
   /** The folder in the folder that gets the originals. */
   readonly kept: string;
+  /** The file of the last run comes last: see `unreadable-plan.ts`. */
   readonly originals: readonly string[];
 }
+
+/** Over all of it: another name in it would be another file that moves. */
+const sumOf = ({ kept, originals }: Plan): number => crc32(JSON.stringify([kept, originals]));
 
 /** LevelDB's own reports go with the files they are about; its LOCK stays, it is held. */
 const isOriginal = (name: string): boolean => isLevelFile(name) || /^LOG(\.old)?$/.test(name) || name === RUN_FILE;
@@ -40,15 +46,13 @@ const isProduct = (name: string): boolean => name !== 'LOCK' && !/^LOG(\.old)?$/
 
 /** Only under the lock of the folder. @returns Where the originals are. */
 export function swapIn(folder: string, report: object): string {
-  const names = readdirSync(folder);
-  const nth = Math.max(0, ...names.map((name) => Number(KEPT.exec(name)?.[1] ?? 0))) + 1;
-  const plan: Plan = { kept: `damaged-${nth}`, originals: names.filter(isOriginal) };
+  const plan: Plan = { kept: keptFolder(newestKept(folder) + 1), originals: originalsIn(folder) };
   const kept = join(folder, plan.kept);
   mkdirSync(kept);
   try {
     writeFileSync(join(kept, 'report.json'), `${JSON.stringify(report, null, 2)}\n`, { flush: true });
     syncFolder(join(folder, REPAIRED));
-    writeDurably(folder, PLAN, JSON.stringify(plan));
+    writeDurably(folder, PLAN, JSON.stringify({ ...plan, sum: sumOf(plan) }));
   } catch (error) {
     if (!isSwapPending(folder)) rmSync(kept, { recursive: true, force: true });
     throw error;
@@ -62,28 +66,55 @@ export const isSwapPending = (folder: string): boolean => existsSync(join(folder
 
 /**
  * Only under the lock of the folder.
- * @throws {TurnError} TURN_DAMAGED where its plan cannot be read, and what the file system throws.
+ * @throws {TurnError} TURN_DAMAGED where its plan cannot be read and nothing tells how far it came, and what the file
+ * system throws.
  */
-export function finishSwap(folder: string): void {
-  if (isSwapPending(folder)) carryOut(folder, readPlan(folder));
+export async function finishSwap(folder: string): Promise<void> {
+  if (!isSwapPending(folder)) return;
+  const plan = readPlan(folder) ?? (await planByFiles(folder));
+  if (plan !== null) return carryOut(folder, plan);
+  rmSync(join(folder, REPAIRED), { recursive: true, force: true });
+  rmSync(join(folder, PLAN));
 }
 
 /** Stored bytes like any others: what is no plan of ours moves no file. */
-function readPlan(folder: string): Plan {
-  const text = readFileSync(join(folder, PLAN), 'utf8');
+function readPlan(folder: string): Plan | null {
   try {
-    const { kept, originals } = JSON.parse(text) as Plan;
-    if (KEPT.test(kept) && originals.every(isOwnName)) return { kept, originals };
+    const { sum, ...plan } = JSON.parse(readFileSync(join(folder, PLAN), 'utf8')) as Plan & { sum?: unknown };
+    return KEPT.test(plan.kept) && plan.originals.every(isOwnName) && sum === sumOf(plan) ? plan : null;
   } catch {
-    // Said below.
+    return null;
   }
-  throw new TurnError(
-    'TURN_DAMAGED',
-    `The database in ${folder} is half repaired, and ${PLAN}, which says how far, cannot be read: restore a backup into ` +
-      'another folder. Nothing was changed, and every file is still there: damaged ones in the newest folder ' +
-      `damaged-n or beside it, repaired ones in ${REPAIRED} or beside it.`,
-  );
 }
+
+/** What the plan has to be, by what lies there; null where nothing has moved yet. */
+async function planByFiles(folder: string): Promise<Plan | null> {
+  const nth = newestKept(folder);
+  const kept = keptFolder(nth);
+  switch (await progressOf(folder, join(folder, REPAIRED), nth === 0 ? null : join(folder, kept))) {
+    case 'repaired':
+      return { kept, originals: originalsIn(folder) };
+    case 'originals':
+      return null;
+    case 'placing':
+      return { kept, originals: [] };
+    case 'unknown':
+      throw new TurnError(
+        'TURN_DAMAGED',
+        `The database in ${folder} is half repaired, ${PLAN} says no more how far, and what lies there is no whole ` +
+          'database. Nothing was changed. Restore a backup into another folder; or copy into a new one what is in this ' +
+          `folder and then, over it, what is in ${kept}: opened, that is repaired once more.`,
+      );
+  }
+}
+
+const keptFolder = (nth: number): string => `damaged-${nth}`;
+const newestKept = (folder: string): number =>
+  Math.max(0, ...readdirSync(folder).map((name) => Number(KEPT.exec(name)?.[1] ?? 0)));
+const originalsIn = (folder: string): readonly string[] => {
+  const names = readdirSync(folder).filter(isOriginal);
+  return [...names.filter((name) => name !== RUN_FILE), ...names.filter((name) => name === RUN_FILE)];
+};
 
 function carryOut(folder: string, { kept, originals }: Plan): void {
   for (const name of originals) {

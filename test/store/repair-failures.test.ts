@@ -73,27 +73,3 @@ describe('a repair whose exchange of files fails', () => {
     });
   }
 });
-
-describe('a repair of which the plan is damaged', () => {
-  it.each([
-    '',
-    '{"kept":"damaged-1",',
-    '{"kept":"../elsewhere","originals":[]}',
-    '{"kept":"damaged-1","originals":["../CURRENT"]}',
-    '{"kept":"damaged-1","originals":["../1.dbtmp"]}',
-    '{"kept":"damaged-1"}',
-    'null',
-  ])('%s moves nothing, and the error says what to do', async (plan) => {
-    const store = await openLevelStore({ path });
-    await store.close();
-    writeFileSync(join(path, 'repair.json'), plan);
-    const before = readdirSync(path).sort();
-    for (const work of [() => openLevelStore({ path }), () => repairFolder(path)]) {
-      await expect(work()).rejects.toMatchObject({
-        code: 'TURN_DAMAGED',
-        message: expect.stringMatching(/half repaired, and repair\.json.*cannot be read.*restore a backup/),
-      });
-    }
-    expect(readdirSync(path).sort()).toEqual(before);
-  });
-});
