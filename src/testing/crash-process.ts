@@ -21,6 +21,8 @@ export interface ProcessStart {
   /** Where it dies; undefined: it lives. */
   readonly point: CrashPoint | undefined;
   readonly timeline: Timeline;
+  /** Told of each commit before it is written. */
+  readonly onCommit: (commit: Commit) => void;
 }
 
 export class CrashProcess {
@@ -55,7 +57,10 @@ export class CrashProcess {
           if (this.#isHere(`write ${nth} behind`)) this.#die();
         },
       },
-      (commit) => this.tell(`commits ${commitText(commit)}`),
+      (commit) => {
+        this.tell(`commits ${commitText(commit)}`);
+        start.onCommit(commit);
+      },
     );
     this.model = this.#mortal(start.model);
   }

@@ -2,9 +2,8 @@
  * Owns what a matrix found: which effects are missing or too many in a schedule, and the sums of all, as a table.
  * Must not know how schedules run.
  */
-import type { CrashRun } from './crash-run.js';
+import type { CrashRun, Effect, ParkedCall } from './crash-run.js';
 import { scheduleText } from './crash-schedule.js';
-import type { LedgerEntry } from './ledger.js';
 
 export interface CrashFailure {
   /** Given as `seed`, it runs this schedule alone. */
@@ -40,7 +39,8 @@ export interface CrashReport {
 /** What is right: how often each call of a tool takes effect, how many calls there are, and how it ends. */
 export interface Expected {
   readonly perCall: (tool: string) => number;
-  readonly calls: (tool: string) => number;
+  /** Calls that take effect, by what they are about. */
+  readonly calls: (tool: string) => ReadonlyMap<string, number>;
   readonly outcome: string | undefined;
 }
 
@@ -49,10 +49,22 @@ interface Counted {
   readonly lost: number;
 }
 
-function countsByKey(effects: readonly LedgerEntry[], tool: string): ReadonlyMap<string, number> {
+function countsByKey(effects: readonly Effect[], tool: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const effect of effects) if (effect.tool === tool) counts.set(effect.key, (counts.get(effect.key) ?? 0) + 1);
   return counts;
+}
+
+/** How many keys there are for each thing that calls of this tool are about. */
+function callsOf(calls: readonly (Effect | ParkedCall)[], tool: string): ReadonlyMap<string, number> {
+  const keys = new Map<string, Set<unknown>>();
+  for (const call of calls) {
+    if (call.tool !== tool) continue;
+    const known = keys.get(call.about) ?? new Set();
+    // A call that was never dispatched has no key, and is one of its own.
+    keys.set(call.about, known.add(call.key ?? call));
+  }
+  return new Map([...keys].map(([about, of]) => [about, of.size]));
 }
 
 /** What a run without a crash did; `effects` replaces how often a call of a tool takes effect. */
@@ -61,10 +73,9 @@ export function expectedOf(
   effects: { readonly [tool: string]: number },
   outcome: string | undefined,
 ): Expected {
-  const found = (tool: string) => countsByKey(run.effects, tool);
   return {
-    perCall: (tool) => effects[tool] ?? Math.max(1, ...found(tool).values()),
-    calls: (tool) => found(tool).size,
+    perCall: (tool) => effects[tool] ?? Math.max(1, ...countsByKey(run.effects, tool).values()),
+    calls: (tool) => callsOf(run.effects, tool),
     outcome,
   };
 }
@@ -74,9 +85,8 @@ function counted(run: CrashRun, tool: string, expected: Expected): Counted {
   const counts = [...byKey.values()];
   const each = expected.perCall(tool);
   // A call in doubt whose effect took place excuses no other one that is missing.
-  const parked = run.parked.filter((call) => call.tool === tool && !byKey.has(call.key ?? ''));
-  const missing = Math.max(0, expected.calls(tool) - byKey.size - parked.length);
-  const more = Math.max(0, byKey.size - expected.calls(tool));
+  const parked = run.parked.filter(({ key }) => !byKey.has(key ?? ''));
+  const { missing, more } = compared(expected.calls(tool), callsOf(run.effects, tool), callsOf(parked, tool));
   return {
     // A call that takes place under another key than in any other run is one too many as well.
     doubled: sumOf(counts, (count) => count - each) + more * each,
@@ -84,8 +94,30 @@ function counted(run: CrashRun, tool: string, expected: Expected): Counted {
   };
 }
 
-const sumOf = (counts: readonly number[], excess: (count: number) => number): number =>
-  counts.reduce((total, count) => total + Math.max(0, excess(count)), 0);
+type Calls = ReadonlyMap<string, number>;
+
+/**
+ * Calls that are missing, and that are too many. One that is done a second time under another key stands for no other
+ * that is missing. What the run without a crash knew nothing of may stand for one: a model may say it differently.
+ */
+function compared(wanted: Calls, found: Calls, waiting: Calls): { readonly missing: number; readonly more: number } {
+  let missing = 0;
+  let more = 0;
+  for (const [about, count] of wanted) {
+    const there = found.get(about) ?? 0;
+    more += Math.max(0, there - count);
+    missing += Math.max(0, count - there - (waiting.get(about) ?? 0));
+  }
+  const others = (calls: Calls): number => sumOf([...calls], ([about, count]) => (wanted.has(about) ? 0 : count));
+  const done = others(found);
+  return { missing: Math.max(0, missing - done - others(waiting)), more: more + Math.max(0, done - missing) };
+}
+
+function sumOf<T>(list: readonly T[], excess: (one: T) => number): number {
+  let total = 0;
+  for (const one of list) total += Math.max(0, excess(one));
+  return total;
+}
 
 const WITHOUT_VERDICT = ['stuck', 'threw'];
 

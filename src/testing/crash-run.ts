@@ -3,6 +3,7 @@
  * scenario run in it, and says how it ended and what took place.
  * Must not know other schedules, nor what is right.
  */
+import { canonicalJson } from '../core/json.js';
 import type { Model } from '../core/model.js';
 import type { TurnStore } from '../core/ports.js';
 import type { TurnEngine } from '../engine/turn-engine.js';
@@ -34,10 +35,22 @@ export interface Agent {
   readonly timeoutMs: number;
 }
 
+/** An effect that took place. */
+export interface Effect {
+  readonly tool: string;
+  readonly key: string;
+  /**
+   * What it was about, in every run the same, where keys are new in each: the input of the call that has its key, or the
+   * detail it was recorded with; empty where neither is known.
+   */
+  readonly about: string;
+}
+
 /** A call that waits for a person in the end. One that was never dispatched has no key yet. */
 export interface ParkedCall {
   readonly tool: string;
   readonly key: string | undefined;
+  readonly about: string;
 }
 
 export interface CrashRun {
@@ -46,7 +59,7 @@ export interface CrashRun {
   readonly crashes: number;
   /** The status that the scenario ended with; `stuck`, `threw`, or `unknown` where it gave none. */
   readonly outcome: string;
-  readonly effects: readonly LedgerEntry[];
+  readonly effects: readonly Effect[];
   readonly parked: readonly ParkedCall[];
   /** The moments of the process behind the last crash. */
   readonly points: readonly CrashPoint[];
@@ -62,6 +75,8 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
   const time = agent.realTime ? realTime(work) : simulatedTime(work, () => timeline.length);
   timeline.startAt(() => time.clock.now());
   const before = agent.ledger.entries.length;
+  /** Inputs by idempotency key, of every call that any process knew of. */
+  const inputs = new Map<string, string>();
   let image: DiskImage = new Map();
   for (let crashes = 0; ; crashes += 1) {
     const process = new CrashProcess({
@@ -71,6 +86,9 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
       model: agent.model(),
       point: schedule[crashes],
       timeline,
+      onCommit: ({ calls }) => {
+        for (const { idempotencyKey, input } of calls?.put ?? []) inputs.set(idempotencyKey, canonicalJson(input));
+      },
     });
     agent.ledger.listen(({ tool, key }) => process.effect(tool, key));
     const end = await live(agent, process, time);
@@ -81,12 +99,18 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
     await work.over(() => timeline.length);
     await turns();
     if (!end.died) {
-      const effects = agent.ledger.entries.slice(before);
+      const effects = agent.ledger.entries.slice(before).map((entry) => effectOf(entry, inputs));
       return { ...end, schedule, crashes, effects, points: process.points, timeline: String(timeline) };
     }
     image = process.store.image;
   }
 }
+
+const effectOf = ({ tool, key, detail }: LedgerEntry, inputs: ReadonlyMap<string, string>): Effect => ({
+  tool,
+  key,
+  about: inputs.get(key) ?? (detail === undefined ? '' : canonicalJson(detail)),
+});
 
 /** One process: until the scenario has ended in it, or it has died. */
 async function live(agent: Agent, process: CrashProcess, time: Time): Promise<End> {
@@ -112,11 +136,16 @@ async function live(agent: Agent, process: CrashProcess, time: Time): Promise<En
 async function lifeOf(agent: Agent, { store, clock, model }: CrashProcess): Promise<End> {
   const engine = await agent.createEngine({ store, clock, model });
   const result = await agent.scenario(engine);
-  const inDoubt = (await engine.reviews()).map(({ toolName, idempotencyKey }) => ({
-    tool: toolName,
-    key: idempotencyKey,
+  const inDoubt = (await engine.reviews()).map(({ toolName: tool, idempotencyKey: key, input }) => ({
+    tool,
+    key,
+    about: canonicalJson(input),
   }));
-  const asked = (await engine.approvals()).map(({ toolName }) => ({ tool: toolName, key: undefined }));
+  const asked = (await engine.approvals()).map(({ toolName: tool, input }) => ({
+    tool,
+    key: undefined,
+    about: canonicalJson(input),
+  }));
   await engine.close({ graceMs: 0 });
   await store.close();
   return { died: false, outcome: statusOf(result), parked: [...inDoubt, ...asked] };

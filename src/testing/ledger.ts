@@ -9,6 +9,7 @@ export interface LedgerEntry {
   readonly tool: string;
   /** What makes two effects the same one: the idempotency key, an order number. */
   readonly key: string;
+  /** What the effect was about. `crashMatrix` tells calls apart by it where their keys are none of the engine's. */
   readonly detail?: Json;
 }
 

@@ -1,11 +1,12 @@
 // The crash matrix over agents that are right, and over agents that are wrong in one way each.
 import { describe, expect, it } from 'vitest';
-import type { TurnEngine } from '../../src/index.js';
+import { DefinitiveFailure, type Json, type Tool, type TurnEngine } from '../../src/index.js';
 import {
   type CrashMatrixOptions,
   type CrashReport,
   crashMatrix,
   ledger,
+  type ScriptedAnswer,
   scriptedModel,
 } from '../../src/testing/index.js';
 import { Bank, engineWith, matrixOf, payTool, SHOPPING } from './shop.js';
@@ -98,6 +99,49 @@ describe('an agent that is wrong', () => {
     const pay = payTool(bank, { effect: 'idempotent', execute: () => bank.charge(`own ${++keys}`) });
     const report = await crashMatrix(matrixOf(bank, { pay }));
     expect(report.doubled.pay).toBeGreaterThan(0);
+  });
+
+  describe('doubles one call and loses another of the same tool, in one schedule', () => {
+    const isSmall = (input: unknown): boolean => (input as { cents: number }).cents === 500;
+    /** The smaller sum is always paid again, the larger one never looked for. */
+    const reconcile: Tool<Json>['reconcile'] = async ({ input }) =>
+      isSmall(input) ? { outcome: 'notStarted' } : { outcome: 'succeeded', output: 'paid' };
+    /** The smaller sum is paid when the process dies; of the larger one it has only noted that it will be. */
+    const between = { seed: 'crash at effect 1' };
+    const reason = 'pay: 1 doubled, pay: 1 lost';
+
+    it('under keys of its own, which are told apart by the detail they are recorded with', async () => {
+      const bank = new Bank();
+      let keys = 0;
+      const execute: Tool<Json>['execute'] = async (input, { note }) => {
+        if (!isSmall(input)) await note('about to pay');
+        await bank.book.record('pay', `own ${++keys}`, input);
+        return 'paid';
+      };
+      const report = await crashMatrix(matrixOf(bank, { pay: payTool(bank, { execute, reconcile }) }, between));
+      expect(report.firstFailure?.reason, String(report)).toBe(reason);
+    });
+
+    it('under keys of the engine, where the model asks again for what it is told has not happened', async () => {
+      const bank = new Bank();
+      let runs = 0;
+      const execute: Tool<Json>['execute'] = async (input, { idempotencyKey, note, recovered }) => {
+        if (!isSmall(input)) await note('about to pay');
+        else if (recovered && ++runs === 1) throw new DefinitiveFailure('refused');
+        await bank.book.record('pay', idempotencyKey);
+        return 'paid';
+      };
+      const model = () =>
+        scriptedModel(({ messages }) => {
+          if (messages.every(({ role }) => role !== 'assistant')) return SHOPPING[0] as ScriptedAnswer;
+          const last = JSON.stringify(messages.findLast(({ role }) => role === 'tool'));
+          return last.includes('refused') ? { calls: [{ tool: 'pay', input: { cents: 500 } }] } : 'paid';
+        });
+      const pay = payTool(bank, { execute, reconcile });
+      const report = await crashMatrix(matrixOf(bank, { pay }, { ...between, model }));
+      expect(new Set(bank.book.entries.slice(-2).map(({ key }) => key)).size).toBe(2);
+      expect(report.firstFailure?.reason, String(report)).toBe(reason);
+    });
   });
 
   it('loses the second half of a tool that dies between its two effects', async () => {

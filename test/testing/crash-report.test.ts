@@ -3,15 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { type Expected, expectedOf, Tally } from '../../src/testing/crash-report.js';
 import type { CrashRun } from '../../src/testing/crash-run.js';
 
-/** Effects as `tool:key`, parked calls likewise; `tool` alone is one that was never dispatched. */
+/** Effects as `tool:key` or `tool:key:about`, parked calls likewise; `tool` alone is one that was never dispatched. */
 function runOf(effects: string, parked = '', outcome = 'completed'): CrashRun {
-  const listed = (text: string) => text.split(' ').filter((part) => part !== '');
+  const listed = (text: string) =>
+    text.split(' ').flatMap((part) => {
+      const [tool = '', key, about = ''] = part.split(':');
+      return tool === '' ? [] : [{ tool, key: key as string, about }];
+    });
   return {
     schedule: ['effect 1'],
     crashes: 1,
     outcome,
-    effects: listed(effects).map((part) => ({ tool: part.split(':')[0] as string, key: part.split(':')[1] as string })),
-    parked: listed(parked).map((part) => ({ tool: part.split(':')[0] as string, key: part.split(':')[1] })),
+    effects: listed(effects),
+    parked: listed(parked),
     points: [],
     timeline: 'the timeline',
   };
@@ -63,6 +67,33 @@ describe('a schedule', () => {
     expect(judged(two, runOf('pay:a', 'pay', 'parked'))).toEqual({ ...right, parked: 1 });
     expect(judged(two, runOf('pay:a', 'pay:a', 'parked'))).toMatchObject({ lost: 1, parked: 1 });
     expect(judged(two, runOf('pay:a', 'mail:b', 'parked'))).toMatchObject({ lost: 1, parked: 0 });
+  });
+
+  it('has doubled what is done again under another key, which stands for no other call that is lost', () => {
+    const named = expectedOf(runOf('pay:1:ann pay:2:bob'), {}, 'completed');
+    expect(judged(named, runOf('pay:3:ann pay:4:bob'))).toEqual(right);
+    expect(judged(named, runOf('pay:3:ann pay:4:ann'))).toMatchObject({
+      doubled: 1,
+      lost: 1,
+      why: 'pay: 1 doubled, pay: 1 lost',
+    });
+    expect(judged(named, runOf('pay:3:ann pay:4:ann pay:5:bob'))).toMatchObject({ doubled: 1, lost: 0 });
+    const twins = expectedOf(runOf('pay:1:ann pay:2:ann'), {}, undefined);
+    expect(judged(twins, runOf('pay:3:ann pay:4:ann'))).toEqual(right);
+    expect(judged(twins, runOf('pay:3:ann'))).toMatchObject({ doubled: 0, lost: 1 });
+    // A person is asked about one of them; the other is nowhere.
+    expect(judged(named, runOf('pay:3:ann', 'pay:4:bob', 'parked'))).toEqual({ ...right, parked: 1 });
+    expect(judged(named, runOf('pay:3:ann', 'pay:4:ann', 'parked'))).toMatchObject({ lost: 1, parked: 1 });
+    expect(judged(named, runOf('', 'pay::bob pay::ann', 'parked'))).toEqual({ ...right, parked: 2 });
+    expect(judged(named, runOf('', 'pay::bob pay::bob', 'parked'))).toMatchObject({ lost: 1, parked: 2 });
+  });
+
+  it('is right where the model says a call differently from what it said without a crash', () => {
+    const named = expectedOf(runOf('pay:1:ann pay:2:bob'), {}, 'completed');
+    expect(judged(named, runOf('pay:3:ann pay:4:Bob'))).toEqual(right);
+    expect(judged(named, runOf('pay:3:ann', 'pay:4:Bob', 'parked'))).toEqual({ ...right, parked: 1 });
+    expect(judged(named, runOf('pay:3:Ann pay:4:Bob pay:5:Cid'))).toMatchObject({ doubled: 1, lost: 0 });
+    expect(judged(named, runOf('pay:3:Ann'))).toMatchObject({ doubled: 0, lost: 1 });
   });
 
   it('is wrong where its outcome is another one, and no person is asked', () => {
