@@ -73,5 +73,3 @@ export const callMachine = setup({
     failed: { id: 'failed', type: 'final', description: 'It failed, and the model is told how.' },
   },
 });
-
-export type CallMachine = typeof callMachine;

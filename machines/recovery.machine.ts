@@ -198,5 +198,3 @@ export const recoveryMachine = setup({
     resumed: { id: 'resumed', type: 'final', description: 'Gate 11: goes on, unattended.' },
   },
 });
-
-export type RecoveryMachine = typeof recoveryMachine;

@@ -78,6 +78,7 @@ export type {
   BackupProgress,
   Clock,
   Commit,
+  DamagedSession,
   Ids,
   Lease,
   SessionRecords,
@@ -124,5 +125,5 @@ export type { Accepted, Input } from './engine/input.js';
 export type { CallPlan, EngineOptions, TurnInfo } from './engine/options.js';
 export type { SettleBy } from './engine/people.js';
 export type { RecoveryReport } from './engine/recovery.js';
-export type { InterruptedTurn, Session, TurnEngine } from './engine/turn-engine.js';
+export type { InterruptedTurn, RecoverOptions, Session, TurnEngine } from './engine/turn-engine.js';
 export type { CancelOptions, Turn } from './engine/turn-handles.js';

@@ -5,12 +5,9 @@
 import { checkFields } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
-import type { Schema, Tool, ToolContext } from '../core/tools.js';
+import type { AnyTool, Schema, ToolContext } from '../core/tools.js';
 import { fromOutput } from './model-outputs.js';
 import { type Fields, isFields } from './specification.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: the input is checked by the tool's own schema.
-type AnyTool<D> = Tool<any, D>;
 
 /** What a tool of the SDK does not say of itself. */
 export type DurableSide<D> = Pick<

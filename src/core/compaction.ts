@@ -25,6 +25,9 @@ export const COMPACT_ABOVE = 0.8;
 /** A compaction has to win this much. A refused one is not tried again until the list has grown by as much. */
 export const WORTHWHILE = 0.1;
 
+/** Characters of JSON that a token stands for, roughly. */
+export const CHARS_PER_TOKEN = 3;
+
 /** Messages never change, so each is measured once: after a refusal the whole list is measured behind every batch. */
 const sizes = new WeakMap<Message, number>();
 

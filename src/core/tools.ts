@@ -95,8 +95,11 @@ export interface Tool<I = unknown, D = unknown> {
   reconcile?(call: CallInDoubt<NoInfer<I>>, context: ToolContext<D>): Promise<Settlement | { outcome: 'unknown' }>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a set holds tools of every input type; each is checked by its own schema.
-export type ToolSet<D = unknown> = { readonly [name: string]: Tool<any, D> };
+/** A tool of whatever input. */
+// biome-ignore lint/suspicious/noExplicitAny: the input of each call is checked by the tool's own schema.
+export type AnyTool<D = any> = Tool<any, D>;
+
+export type ToolSet<D = unknown> = { readonly [name: string]: AnyTool<D> };
 
 /** Types a tool by its schema; its fields are checked by the engine. @throws {TypeError} for what is no object. */
 export function tool<I, D = unknown>(definition: Tool<I, D>): Tool<I, D> {

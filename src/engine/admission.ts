@@ -9,10 +9,7 @@ import { messageOf } from '../core/errors.js';
 import { identityOf, inputOf } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
-import { type Tool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: each input is checked by its tool's schema.
-type AnyTool = Tool<any, any>;
+import { type AnyTool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
 
 /** One call of an answer: its record, and what only this process knows about it. */
 export interface ReadCall {

@@ -12,12 +12,9 @@ import { checkAssistantPart } from '../core/message-check.js';
 import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from '../core/messages.js';
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
 import type { CallRecord } from '../core/records.js';
-import { type Schema, type Tool, type ToolSet, validate } from '../core/tools.js';
+import { type AnyTool, type Schema, type ToolSet, validate } from '../core/tools.js';
 import { type AdmissionFor, admissionOf, findTool, type ReadCall } from './admission.js';
 import { errorText } from './tool-calls.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: each input is checked by its tool's schema.
-type AnyTool = Tool<any, any>;
 
 export interface ReadAnswer {
   readonly messageId: string;

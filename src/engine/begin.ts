@@ -9,7 +9,7 @@ import type { Lease, SessionRecords } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { firstStep } from '../core/step.js';
 import { openAnswer } from '../core/transcript.js';
-import { type CommitParts, HeadWriter, newHead } from './head-writer.js';
+import { type CommitParts, newHead } from './head-writer.js';
 import { outputBytesOf, resolveLimits, type Settings } from './options.js';
 import { type ListWithJournal, rewind } from './rewind.js';
 import type { Roster } from './roster.js';
@@ -58,7 +58,7 @@ export async function beginTurn(roster: Roster, begin: BeginWith): Promise<Runni
   const driver = new TurnDriver({
     settings,
     host: roster,
-    writer: new HeadWriter(store, settings.clock, loaded.head),
+    writer: roster.writerOf(loaded.head),
     records,
     lease: begin.lease,
     attended: begin.attended,

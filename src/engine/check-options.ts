@@ -42,6 +42,18 @@ export function checkRecover(options: RecoverOptions): RecoverOptions {
   return options;
 }
 
+const CLOSE_GRACE_MS = 5_000;
+
+/** The grace of `close()`, in ms. @throws {TypeError} names the field and its range. */
+export function checkGrace(options: { readonly graceMs?: number }): number {
+  checkFields(options, { graceMs: true });
+  const { graceMs = CLOSE_GRACE_MS } = options;
+  if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > OFF_MS) {
+    throw new TypeError(`graceMs must be whole ms, 0 to ${OFF_MS}.`);
+  }
+  return graceMs;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: only the names count.
 const OPTIONS: Readonly<Record<keyof EngineOptions<any, any>, true>> = {
   agent: true,

@@ -2,7 +2,7 @@
  * Owns the effect `compact`: a shorter list, or a reason why not.
  * Must not know how lists are stored or what asks for a compaction.
  */
-import { applyCompaction, COMPACT_ABOVE, sizeOf, WORTHWHILE } from '../core/compaction.js';
+import { applyCompaction, CHARS_PER_TOKEN, COMPACT_ABOVE, sizeOf, WORTHWHILE } from '../core/compaction.js';
 import { messageOf } from '../core/errors.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Model } from '../core/model.js';
@@ -12,7 +12,6 @@ import type { TurnScope } from './turn-scope.js';
 
 /** Of the context, what a list is brought down to. */
 const TARGET = 0.5;
-const CHARS_PER_TOKEN = 3;
 
 export class CompactionWork {
   private readonly scope: TurnScope;

@@ -2,10 +2,8 @@
  * Owns the default compactor: it asks the model for a summary of the older part and keeps the recent one whole.
  * Must not know the chart or how a list is stored.
  */
-import type { Compacted } from '../core/compaction.js';
-import { sizeOf } from '../core/compaction.js';
-import type { Message, StoredMessage } from '../core/messages.js';
-import { textOf } from '../core/messages.js';
+import { CHARS_PER_TOKEN, type Compacted, sizeOf } from '../core/compaction.js';
+import { type Message, type StoredMessage, textOf } from '../core/messages.js';
 import type { Model } from '../core/model.js';
 
 export interface CompactorCall {
@@ -25,8 +23,6 @@ const KEEP = 0.25;
 const KEEP_MESSAGES = 4;
 /** Characters of one result in what the model is asked to summarise. */
 const RESULT_CHARS = 2_000;
-/** Characters a token stands for, roughly. */
-const CHARS_PER_TOKEN = 3;
 
 const TASK =
   'Summarise the transcript above for the one who goes on with the task: the goal, decisions and their reasons, what was done with which result, names and ids that are still needed, and what is left to do. Facts only.';

@@ -6,7 +6,6 @@ import { messageOf } from '../core/errors.js';
 import { sessionOfTurn } from '../core/ids.js';
 import type { Head, OutcomeRecord } from '../core/records.js';
 import { buildForeign, setupBounds } from './foreign.js';
-import { HeadWriter } from './head-writer.js';
 import { inTime } from './in-time.js';
 import { fromRecord } from './outcome.js';
 import type { Roster } from './roster.js';
@@ -68,7 +67,7 @@ export class Delivery {
       if (await driver?.amend(change)) return;
       const head = await roster.head(sessionId);
       if (head === undefined || !head.outcomesDue.includes(turnId)) return;
-      const writer = new HeadWriter(roster.store, roster.settings.clock, head);
+      const writer = roster.writerOf(head);
       await writer.write(writer.next({}, null, { outcomesDue: without(head.outcomesDue) }));
     });
   }

@@ -3,30 +3,26 @@
  * Must not do anything itself that a part could own.
  */
 
-import { OFF_MS } from '../../machines/index.js';
 import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
-import { checkFields } from '../core/fields.js';
-import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
+import { checkId } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
-import { withShown } from '../core/outputs.js';
 import type { BackupProgress, TurnStore } from '../core/ports.js';
-import type { Phase } from '../core/records.js';
 import { type ApprovalDecision, Approvals } from './approvals.js';
 import { NOBODY } from './background.js';
-import { checkOptions, checkRecover } from './check-options.js';
+import { checkGrace, checkOptions, checkRecover } from './check-options.js';
 import { Delivery } from './delivery.js';
 import { type FollowOptions, follow } from './follow.js';
 import { Housekeeping } from './housekeeping.js';
 import type { Accepted, Input } from './input.js';
 import { Intake } from './intake.js';
+import { interruptedTurns, sessionOf } from './look-up.js';
 import type { EngineOptions, Settings } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
-import { readable } from './readable.js';
 import { AGAIN, type Asked, AT_DEADLINE, AT_START, Recovery, type RecoveryReport } from './recovery.js';
 import { Roster } from './roster.js';
 import { Rounds } from './rounds.js';
@@ -50,8 +46,6 @@ function claim({ store, agent }: Settings): void {
   }
   claims.set(store, agents.add(agent));
 }
-
-const CLOSE_GRACE_MS = 5_000;
 
 class Engine implements TurnEngine {
   private readonly roster: Roster;
@@ -97,11 +91,11 @@ class Engine implements TurnEngine {
   }
 
   sendMessage(input: Input): Promise<Accepted> {
-    return settled(() => this.intake.send(input));
+    return this.intake.send(input);
   }
 
   startTurn(input: Input): Promise<Turn> {
-    return settled(() => this.intake.start(input));
+    return this.intake.start(input);
   }
 
   activeTurn(sessionId: string): Turn | undefined {
@@ -112,30 +106,8 @@ class Engine implements TurnEngine {
     return parked === undefined ? undefined : this.roster.handles.of(parked);
   }
 
-  async session(sessionId: string): Promise<Session | undefined> {
-    checkId(sessionId, 'sessionId');
-    const head = await this.roster.head(sessionId);
-    if (head === undefined) return undefined;
-    const { sessionUsage: usage, inProgress, turnId, phase } = head;
-    const { store } = this.roster;
-    return {
-      id: sessionId,
-      usage,
-      inProgress,
-      turnId,
-      phase,
-      messages: () => store.messages(sessionId),
-      archive: () => store.archive(sessionId),
-      output: async (callId) => {
-        const turn = turnOfCall(callId);
-        if (turn === undefined || sessionOfTurn(turn) !== sessionId) return undefined;
-        const call = await store.call(callId);
-        if (call === undefined || call.output !== null) return call?.output ?? undefined;
-        // Stored once, with its message: in the list, or among what compactions took out of it.
-        const messages = [...(await store.archive(sessionId)), ...(await store.messages(sessionId))];
-        return withShown([call], messages)[0]?.output ?? undefined;
-      },
-    };
+  session(sessionId: string): Promise<Session | undefined> {
+    return sessionOf(this.roster, sessionId);
   }
 
   follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> {
@@ -161,34 +133,20 @@ class Engine implements TurnEngine {
     return report;
   }
 
-  async interrupted(): Promise<readonly InterruptedTurn[]> {
-    const found: InterruptedTurn[] = [];
-    for (const { sessionId } of await this.roster.store.markers(this.roster.settings.agent)) {
-      const head = await readable(() => this.roster.head(sessionId));
-      if (head === undefined || !head.inProgress || this.roster.driverOf(sessionId) !== undefined) continue;
-      const { turnId, phase, attempts, lastProgressAt, waiting } = head;
-      found.push({
-        sessionId,
-        turnId: turnId as string,
-        phase: phase as Phase,
-        attempts,
-        lastProgressAt,
-        waiting: waiting === null ? null : { until: waiting.until },
-      });
-    }
-    return found;
+  interrupted(): Promise<readonly InterruptedTurn[]> {
+    return interruptedTurns(this.roster);
   }
 
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn> {
-    return settled(() => this.people.resume(turnId, by));
+    return this.people.resume(turnId, by);
   }
 
   abandonTurn(turnId: string, reason: string): Promise<void> {
-    return settled(() => this.people.abandon(turnId, reason));
+    return this.people.abandon(turnId, reason);
   }
 
   cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome> {
-    return settled(() => this.people.cancel(turnId, options));
+    return this.people.cancel(turnId, options);
   }
 
   describeTools(): readonly ToolDescription[] {
@@ -202,11 +160,11 @@ class Engine implements TurnEngine {
   }
 
   decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult> {
-    return settled(() => this.decisions.decide(id, decision));
+    return this.decisions.decide(id, decision);
   }
 
-  attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void> {
-    return settled(async () => this.decisions.attend(sessionId, by));
+  async attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void> {
+    this.decisions.attend(sessionId, by);
   }
 
   reviews(filter?: { readonly sessionId?: string }): Promise<readonly Review[]> {
@@ -214,7 +172,7 @@ class Engine implements TurnEngine {
   }
 
   settleCall(turnId: string, callId: string, settlement: SettleBy): Promise<void> {
-    return settled(() => this.people.settle(turnId, callId, settlement));
+    return this.people.settle(turnId, callId, settlement);
   }
 
   withdrawMessage(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'> {
@@ -241,16 +199,8 @@ class Engine implements TurnEngine {
     return this.housekeeping.backup(folder, options);
   }
 
-  close(options: { readonly graceMs?: number } = {}): Promise<void> {
-    return settled(() => this.closeOnce(options));
-  }
-
-  private closeOnce(options: { readonly graceMs?: number }): Promise<void> {
-    checkFields(options, { graceMs: true });
-    const { graceMs = CLOSE_GRACE_MS } = options;
-    if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > OFF_MS) {
-      throw new TypeError(`graceMs must be whole ms, 0 to ${OFF_MS}.`);
-    }
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    const graceMs = checkGrace(options);
     this.closed ??= this.handOver(graceMs);
     return this.closed;
   }
@@ -275,9 +225,4 @@ class Engine implements TurnEngine {
     // One turn that could not be handed over kept none of the others from it.
     for (const result of [...first, ...rest]) if (result.status === 'rejected') throw result.reason;
   }
-}
-
-/** Bad input rejects like everything else: callers need one way to handle errors. */
-async function settled<T>(work: () => Promise<T>): Promise<T> {
-  return work();
 }

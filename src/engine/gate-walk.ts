@@ -16,7 +16,7 @@ import type { Tool } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { type ReadCall, rereadCall } from './admission.js';
 import { buildForeign, setupBounds } from './foreign.js';
-import { HeadWriter } from './head-writer.js';
+import type { HeadWriter } from './head-writer.js';
 import type { Tell } from './holds.js';
 import { inTime } from './in-time.js';
 import { resolveLimits, type TurnInfo } from './options.js';
@@ -55,7 +55,7 @@ export class GateWalk {
     this.lease = lease;
     this.asked = asked;
     this.found = head;
-    this.writer = new HeadWriter(roster.store, roster.settings.clock, head);
+    this.writer = roster.writerOf(head);
     this.wasParked = head.waiting !== null || asked.wasParked === true;
     // An abandoned turn is not in progress, but a person may still ask for it until another turn starts.
     const revivable = asked.byPerson && head.ended?.kind === 'abandoned';

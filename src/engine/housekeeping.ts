@@ -11,7 +11,7 @@ import { type Message, type MessageMeta, NO_USAGE, type StoredMessage } from '..
 import type { BackupProgress } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { repairTranscript } from '../core/transcript.js';
-import { HeadWriter, newHead } from './head-writer.js';
+import { newHead } from './head-writer.js';
 import { readable } from './readable.js';
 import type { Roster } from './roster.js';
 
@@ -78,7 +78,7 @@ export class Housekeeping {
   async importSession(sessionId: string, messages: readonly Message[]): Promise<void> {
     checkId(sessionId, 'sessionId');
     checkMessages(messages, 'messages');
-    const { store, settings } = this.roster;
+    const { settings } = this.roster;
     const list = repairTranscript(messages).map(
       (message): StoredMessage => ({
         message,
@@ -89,7 +89,7 @@ export class Housekeeping {
       if ((await this.roster.head(sessionId)) !== undefined) {
         throw new TurnError('TURN_BUSY', `session "${sessionId}" exists; import into a new one or delete it first`);
       }
-      const writer = new HeadWriter(store, settings.clock, newHead(sessionId, settings.agent, `session ${sessionId}`));
+      const writer = this.roster.writerOf(newHead(sessionId, settings.agent, `session ${sessionId}`));
       // A list of any length is staged and counts at once: that is what a new epoch is for.
       const transcript = { kind: 'rewrite', epoch: 1, messages: list } as const;
       const patch = { epoch: 1, count: list.length, lastProgressAt: settings.clock.now() };
@@ -134,9 +134,9 @@ export class Housekeeping {
   }
 
   private async takeBack(head: Head, input: InboxRecord): Promise<'withdrawn'> {
-    const { store, settings, handles } = this.roster;
+    const { handles } = this.roster;
     const left = head.waitingInput - 1;
-    const writer = new HeadWriter(store, settings.clock, head);
+    const writer = this.roster.writerOf(head);
     const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
     await writer.write(writer.next({ inbox: { put: [], remove: [input] } }, null, patch));
     this.roster.presence.forgetInput(head.sessionId, input.messageId);

@@ -7,7 +7,7 @@ import { TurnError } from '../core/errors.js';
 import type { Lease } from '../core/ports.js';
 import type { Head, InboxRecord } from '../core/records.js';
 import { beginTurn } from './begin.js';
-import { HeadWriter, newHead } from './head-writer.js';
+import { newHead } from './head-writer.js';
 import { type Accepted, type Checked, checkInput, type Input } from './input.js';
 import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
@@ -160,9 +160,9 @@ export class Intake {
     turnId: string,
     patch: Partial<Head> = {},
   ): Promise<Accepted> {
-    const { settings, store, handles } = this.roster;
+    const { settings, handles } = this.roster;
     const known = head ?? newHead(sessionId, settings.agent, record.routeKey);
-    const writer = new HeadWriter(store, settings.clock, known);
+    const writer = this.roster.writerOf(known);
     const input = { ...record, seq: known.revision + 1, turnId };
     const parts = { inbox: { put: [input], remove: [] } };
     await writer.write(writer.next(parts, null, patch, { waitingInput: known.waitingInput + 1 }));

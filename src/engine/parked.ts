@@ -2,6 +2,7 @@
  * Owns one timer: the earliest deadline of the parked turns of this process.
  * Must not know what happens when a deadline passes.
  */
+import { OFF_MS } from '../../machines/index.js';
 import type { Clock } from '../core/ports.js';
 
 interface Wait {
@@ -41,7 +42,7 @@ export class Parked {
     let earliest = Number.POSITIVE_INFINITY;
     for (const { until } of this.waits.values()) earliest = Math.min(earliest, until);
     if (earliest === Number.POSITIVE_INFINITY) return;
-    const ms = Math.min(Math.max(0, earliest - this.clock.now()), 2 ** 31 - 1);
+    const ms = Math.min(Math.max(0, earliest - this.clock.now()), OFF_MS);
     this.disarm = this.clock.after(ms, () => this.fire());
   }
 

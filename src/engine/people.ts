@@ -15,7 +15,6 @@ import type { Settlement } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { reviewOf } from './announcements.js';
 import { checkFilter } from './check-options.js';
-import { HeadWriter } from './head-writer.js';
 import { fromRecord } from './outcome.js';
 import type { Recovery } from './recovery.js';
 import { cancelResting, RestingTurn } from './resting-turn.js';
@@ -107,7 +106,7 @@ export class People {
       if (this.roster.driverOf(sessionId) !== undefined) {
         throw new TurnError('TURN_BUSY', `turn "${turnId}" is running; cancel it instead`);
       }
-      const writer = new HeadWriter(this.roster.store, this.roster.settings.clock, head);
+      const writer = this.roster.writerOf(head);
       await abandon(this.roster, writer, null, { gate: 'person', reason });
     });
   }
@@ -144,7 +143,7 @@ export class People {
 
   /** Another turn of the session came after it: only that call and the list of doubts change. */
   private async settleOlder(head: Head, call: CallRecord, outcome: CallOutcome): Promise<boolean> {
-    const { store, settings } = this.roster;
+    const { settings } = this.roster;
     const succeeded = outcome.kind === 'succeeded';
     const state = nextCallState(call.state, succeeded ? 'call.succeeded' : 'call.failed', call.effect);
     if (state === undefined) return false;
@@ -154,7 +153,7 @@ export class People {
     // While that turn runs, this takes its place among its commits.
     if (await this.roster.driverOf(head.sessionId)?.amend(() => ({ patch: {}, parts }))) return true;
     const now = (await this.roster.head(head.sessionId)) as Head;
-    const writer = new HeadWriter(store, settings.clock, now);
+    const writer = this.roster.writerOf(now);
     await writer.write(writer.next(parts, null));
     return true;
   }

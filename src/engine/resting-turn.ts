@@ -8,7 +8,7 @@ import { allowTwins, canGoOn, type Decision, type DecisionResult, decide } from 
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
 import type { Grant, Head } from '../core/records.js';
-import { HeadWriter } from './head-writer.js';
+import type { HeadWriter } from './head-writer.js';
 import { outputBytesOf } from './options.js';
 import { outcomeOf, outcomeRecord, withDue } from './outcome.js';
 import { readable } from './readable.js';
@@ -31,7 +31,7 @@ export class RestingTurn {
   static async of(roster: Roster, head: Head): Promise<RestingTurn> {
     const session = await roster.store.load(head.sessionId);
     if (session === undefined) throw new TurnError('TURN_NOT_FOUND', `there is no session "${head.sessionId}"`);
-    const writer = new HeadWriter(roster.store, roster.settings.clock, session.head);
+    const writer = roster.writerOf(session.head);
     return new RestingTurn(roster, writer, new TurnRecords(head.turnId as string, session, roster.settings));
   }
 
@@ -116,7 +116,7 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
     outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : withDue(head.outcomesDue, turnId),
   };
   const outcomes = [outcomeRecord(outcome, turnId, head, head.modelCalls, at)];
-  const writer = new HeadWriter(store, settings.clock, head);
+  const writer = roster.writerOf(head);
   await writer.write(writer.next({ ...written?.parts, checkpoint: null, outcomes }, null, patch));
   const turn = { sessionId: head.sessionId, turnId };
   if (records !== undefined && written !== undefined) roster.announcer.written(turn, records.markWritten(written));

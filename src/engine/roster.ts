@@ -9,6 +9,7 @@ import { Announcer } from './announcer.js';
 import { Background } from './background.js';
 import { CutOff } from './cut-off.js';
 import type { DriverEnd, DriverHost, TurnName } from './driver-start.js';
+import { HeadWriter } from './head-writer.js';
 import type { Settings } from './options.js';
 import { Presence } from './presence.js';
 import { Routes } from './routes.js';
@@ -68,6 +69,11 @@ export class Roster implements DriverHost {
     throw new TypeError(
       `sessionId: session "${sessionId}" belongs to agent "${agent}", this engine is "${this.settings.agent}".`,
     );
+  }
+
+  /** For a commit without a driver, or for the driver to come. */
+  writerOf(head: Head): HeadWriter {
+    return new HeadWriter(this.store, this.settings.clock, head);
   }
 
   driverOf(sessionId: string): RunningTurn | undefined {

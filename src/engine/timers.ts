@@ -2,6 +2,7 @@
  * Owns the armed timers of one turn and their absolute moments.
  * Must not know what a timer means: the chart raises and cancels them by id.
  */
+import { OFF_MS } from '../../machines/index.js';
 import type { Clock } from '../core/ports.js';
 import type { TimerOperation } from '../core/step.js';
 
@@ -69,7 +70,7 @@ export class Timers {
       const at = after.get(id);
       if (kind !== 'arm' || at === undefined || this.armed.has(id)) continue;
       // A moment that is past is due now; a clock that was set back must not make a wait longer than a timer can be.
-      const ms = Math.min(Math.max(0, at - this.clock.now()), 2 ** 31 - 1);
+      const ms = Math.min(Math.max(0, at - this.clock.now()), OFF_MS);
       const entry: Armed = {
         at,
         disarm: this.clock.after(ms, () => this.fire(id, () => this.armed.get(id) === entry && this.armed.delete(id))),

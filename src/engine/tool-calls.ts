@@ -9,7 +9,7 @@ import { cutText, isLongerThan, type Json, toJson } from '../core/json.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
-import type { Tool, ToolContext } from '../core/tools.js';
+import type { AnyTool, ToolContext } from '../core/tools.js';
 import { CutOff } from './cut-off.js';
 
 export type CallOutcome =
@@ -17,9 +17,6 @@ export type CallOutcome =
   | { readonly kind: 'failed'; readonly output: ToolOutput; readonly definitive: boolean }
   | { readonly kind: 'inDoubt'; readonly cause: DoubtCause }
   | { readonly kind: 'notStarted' };
-
-// biome-ignore lint/suspicious/noExplicitAny: the input was checked by the tool's own schema.
-type AnyTool = Tool<any, any>;
 
 export interface Running {
   /** Aborts the tool's signal; what it still reports is late. */

@@ -96,12 +96,10 @@ export const seenKey = (sessionId: string, messageId: string): string =>
   `${part(sessionId)}${SEPARATOR}${part(messageId)}`;
 export const seenOfSession = (sessionId: string): Range => under(part(sessionId));
 
-export const messageKey = (sessionId: string, epoch: number, seq: number): string =>
-  `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}${wide(seq)}`;
 export const messagesOfEpoch = (sessionId: string, epoch: number): Range =>
   under(`${part(sessionId)}${SEPARATOR}${wide(epoch)}`);
 export const messagesOfSession = (sessionId: string): Range => under(part(sessionId));
-/** Keys of one epoch, built without encoding the session again for each. */
+/** The keys of one epoch; the session is encoded once. */
 export function messageKeys(sessionId: string, epoch: number): (seq: number) => string {
   const prefix = `${part(sessionId)}${SEPARATOR}${wide(epoch)}${SEPARATOR}`;
   return (seq) => prefix + wide(seq);

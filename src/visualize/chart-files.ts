@@ -15,7 +15,7 @@ import { eventTable, IGNORED, transitionTable } from './tables.js';
 import type { Notation } from './wording.js';
 
 /** A name for files and headings: XState calls a machine without an id `(machine)`. */
-export const fileName = (chart: Chart): string => chart.id.replace(/[^\w.-]+/g, '') || 'machine';
+const fileName = (chart: Chart): string => chart.id.replace(/[^\w.-]+/g, '') || 'machine';
 
 /** The comment at the top of every text that is generated. */
 export const GENERATED = 'Generated from the machine: change that, not this.';

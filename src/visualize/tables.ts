@@ -59,8 +59,7 @@ export function guardCell(transition: ChartTransition): string {
   return transition.guard === null ? `*${words}*` : code(words);
 }
 
-export const priorityCell = (t: ChartTransition): string =>
-  t.candidates === 1 ? '' : `${t.priority} of ${t.candidates}`;
+const priorityCell = (t: ChartTransition): string => (t.candidates === 1 ? '' : `${t.priority} of ${t.candidates}`);
 
 export function transitionTable(chart: Chart, notation: Notation): string {
   const starts = chart.states.flatMap((state) => {
@@ -134,7 +133,7 @@ function reaction(chart: Chart, phase: ChartState, trigger: Trigger): string {
 }
 
 /** Phases one can rest in: the leaves but history marks, transient ones and the ends of the whole chart. */
-export function phasesOf(chart: Chart): ChartState[] {
+function phasesOf(chart: Chart): ChartState[] {
   const root = rootOf(chart).id;
   return chart.states.filter(
     (state) =>

@@ -9,7 +9,6 @@ import {
   RECOVERIES,
   type RecoveryEvent,
   type RecoveryFacts,
-  type RecoveryMachine,
   recoveryMachine,
   STALENESS_MS,
 } from '../../machines/index.js';
@@ -17,7 +16,7 @@ import { edgesOf } from './chart.js';
 import { DECIDING, facts, NOW } from './recovery-facts.js';
 
 interface Asked {
-  readonly snapshot: SnapshotFrom<RecoveryMachine>;
+  readonly snapshot: SnapshotFrom<typeof recoveryMachine>;
   readonly effects: readonly string[];
 }
 

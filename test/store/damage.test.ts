@@ -103,7 +103,7 @@ describe.each(WORLDS)('damage in %s', (name) => {
     await inWorld(name, async (world) => {
       const store = await world.open();
       await fill(store);
-      const [first, second] = [keys.messageKey('s', 0, 1), keys.messageKey('s', 0, 2)];
+      const [first, second] = [keys.messageKeys('s', 0)(1), keys.messageKeys('s', 0)(2)];
       const call = keys.callKey(callOf(turnOf('s'), 1).callId);
       await world.inspect(async (tables) => {
         if (how === 'missing') await tables.write([del('message', first)]);
@@ -127,11 +127,11 @@ describe.each(WORLDS)('damage in %s', (name) => {
     await inWorld(name, async (world) => {
       const store = await world.open();
       await fill(store);
-      const last = keys.messageKey('s', 0, 2);
+      const last = keys.messageKeys('s', 0)(2);
       const bytes = await world.inspect(async (tables) => (await tables.get('message', last)) as Buffer);
       await world.inspect((tables) => tables.write([del('message', last)]));
       await expect(store.messages('s')).rejects.toMatchObject(damage('2 messages where the head has 3'));
-      const extra = keys.messageKey('s', 0, 3);
+      const extra = keys.messageKeys('s', 0)(3);
       const made = encodeRecord('message', extra, 1, {}, 'extra');
       await world.inspect((tables) => tables.write([put('message', last, bytes), put('message', extra, made)]));
       await expect(store.messages('s')).rejects.toMatchObject(damage('4 messages where the head has 3'));

@@ -41,10 +41,10 @@ describe('keys', () => {
         fc.pre(a !== b);
         expect(keys.headKey(a)).not.toBe(keys.headKey(b));
         expect(keys.markerKey(a)).not.toBe(keys.markerKey(b));
-        expect(within(keys.messageKey(a, epoch, seq), keys.messagesOfSession(a))).toBe(true);
-        expect(within(keys.messageKey(a, epoch, seq), keys.messagesOfEpoch(a, epoch))).toBe(true);
-        expect(within(keys.messageKey(a, epoch, seq), keys.messagesOfEpoch(a, epoch + 1))).toBe(false);
-        expect(within(keys.messageKey(a, epoch, seq), keys.messagesOfSession(b))).toBe(false);
+        expect(within(keys.messageKeys(a, epoch)(seq), keys.messagesOfSession(a))).toBe(true);
+        expect(within(keys.messageKeys(a, epoch)(seq), keys.messagesOfEpoch(a, epoch))).toBe(true);
+        expect(within(keys.messageKeys(a, epoch)(seq), keys.messagesOfEpoch(a, epoch + 1))).toBe(false);
+        expect(within(keys.messageKeys(a, epoch)(seq), keys.messagesOfSession(b))).toBe(false);
         expect(within(keys.inboxKey(a, seq, b), keys.inboxOfSession(a))).toBe(true);
         expect(within(keys.inboxKey(a, seq, a), keys.inboxOfSession(b))).toBe(false);
         expect(within(keys.reviewKey(a, b), keys.reviewsOfSession(b))).toBe(false);
@@ -113,8 +113,8 @@ describe('keys', () => {
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(1e9), (a, b) => {
         fc.pre(a < b);
-        expect(keys.messageKey('s', 0, a) < keys.messageKey('s', 0, b)).toBe(true);
-        expect(keys.messageKey('s', a, b) < keys.messageKey('s', b, a)).toBe(true);
+        expect(keys.messageKeys('s', 0)(a) < keys.messageKeys('s', 0)(b)).toBe(true);
+        expect(keys.messageKeys('s', a)(b) < keys.messageKeys('s', b)(a)).toBe(true);
         expect(keys.inboxKey('s', a, 'z') < keys.inboxKey('s', b, 'a')).toBe(true);
       }),
     );

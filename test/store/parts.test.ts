@@ -54,7 +54,7 @@ function withCall(commit: Commit, value: string): Commit {
 const CALL = keys.callKey(callOf(turnOf('s'), 0).callId);
 
 describe('a value that is cut', () => {
-  const key = keys.messageKey('s', 0, 0);
+  const key = keys.messageKeys('s', 0)(0);
   const value = encodeRecord('message', key, 7, { text: large('x', 4) }, 'value');
   const { reference, parts } = cut('message', key, value);
   const names = partsNamed('message', key, reference) as string[];
@@ -90,7 +90,7 @@ describe('a value that is cut', () => {
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
       expect(partsNamed('message', key, flipped), `bit ${bit}`).toBe(null);
     }
-    expect(partsNamed('message', keys.messageKey('s', 0, 1), reference)).toBe(null);
+    expect(partsNamed('message', keys.messageKeys('s', 0)(1), reference)).toBe(null);
   });
 });
 
@@ -101,7 +101,7 @@ describe.each(WORLDS)('large records in %s', (name) => {
       const { batches } = world;
       await store.commit(appended(undefined, 's', [large('a'), 'small']));
       expect(world.batches).toBe(batches + 1);
-      expect(await countParts(world)).toEqual({ [`message ${keys.messageKey('s', 0, 0)}`]: 3 });
+      expect(await countParts(world)).toEqual({ [`message ${keys.messageKeys('s', 0)(0)}`]: 3 });
       expect(textsOf(await store.messages('s'))).toEqual([large('a'), 'small']);
       await store.close();
     });
@@ -150,7 +150,7 @@ describe.each(WORLDS)('large records in %s', (name) => {
       const short = rewritten(first.head, 's', ['short', large('f')]);
       await store.commit(short);
       await swept(world);
-      expect(await countParts(world)).toEqual({ [`message ${keys.messageKey('s', 1, 1)}`]: 3 });
+      expect(await countParts(world)).toEqual({ [`message ${keys.messageKeys('s', 1)(1)}`]: 3 });
       expect(textsOf(await store.messages('s'))).toEqual(['short', large('f')]);
       await store.close();
     });
@@ -207,7 +207,7 @@ describe.each(WORLDS)('large records in %s', (name) => {
       await store.commit(appended(undefined, 's', [large('a'), 'b']));
       await store.quarantine('s', 'a test');
       await store.commit(appended(undefined, 's', ['new']));
-      const key = keys.messageKey('s', 0, 0);
+      const key = keys.messageKeys('s', 0)(0);
       expect(Object.keys(await countParts(world))).toEqual([
         `quarantine ${keys.quarantineKey('s', 1, 'message', key)}`,
       ]);

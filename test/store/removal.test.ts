@@ -14,7 +14,7 @@ import { expectMarkersAgree, inWorld, WORLDS } from './world.js';
 function leftovers(id: string): Op[] {
   const record = (kind: Kind, key: string) => put(kind, key, encodeRecord(kind, key, 9, {}, kind));
   return [
-    record('message', keys.messageKey(id, 8, 0)),
+    record('message', keys.messageKeys(id, 8)(0)),
     record('garbage', keys.garbageKey(id, 8)),
     record('archive', keys.archiveKey(id, 5000)),
     record('quarantine', keys.quarantineKey(id, 0)),
@@ -173,7 +173,7 @@ describe.each(WORLDS)('damage and removal in %s', (name) => {
       const lost = new Set([
         keys.headKey('s'),
         keys.inboxKey('s', 1, 'in1'),
-        keys.messageKey('s', 1, 300),
+        keys.messageKeys('s', 1)(300),
         keys.seenKey('s', 'm77'),
         keys.callKey(callOf(turnOf('s', 7), 40).callId),
       ]);

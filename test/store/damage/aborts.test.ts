@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Head } from '../../../src/core/records.js';
 import { readFolder } from '../../../src/store/folder-content.js';
-import { messageKey } from '../../../src/store/keys.js';
+import { messageKeys } from '../../../src/store/keys.js';
 import { openLevelStore } from '../../../src/store/level-store.js';
 import { TableFile } from '../../../src/store/leveldb/table-file.js';
 import { bundle } from '../bundle.js';
@@ -69,7 +69,7 @@ async function filled(sessions: number, messages: number): Promise<void> {
  * none is, and compares that key with what it seeks.
  */
 function shortenKey(): string {
-  const first = Buffer.from(`!message!${messageKey('s1', 0, 0)}`);
+  const first = Buffer.from(`!message!${messageKeys('s1', 0)(0)}`);
   for (const table of readFolder(path).tables) {
     if (!('number' in table) || table.largest.compare(first) < 0 || table.smallest.compare(first) > 0) continue;
     const file = new TableFile(join(path, table.file));
