@@ -89,8 +89,8 @@ export const ENGINE = [
   {
     breaks: 'What a phase had started is not told that the phase is over.',
     file: DRIVER,
-    search: '      this.phaseWork.abort(() => endOf(plan));\n      this.phaseWork = new CutOff();',
-    replace: '      this.phaseWork = new CutOff();',
+    search: '      this.phaseEnd.abort(() => endOf(plan));\n      this.phaseEnd = new CutOff();',
+    replace: '      this.phaseEnd = new CutOff();',
     tests: ['test/whole-turn/compaction-refused.test.ts'],
   },
   {
@@ -152,15 +152,15 @@ export const ENGINE = [
   {
     breaks: 'Input that joined leaves no trace: sent again, it is there twice (I11).',
     file: RECORDS,
-    search: 'seen: this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId })),',
-    replace: 'seen: [],',
+    search: 'parts.seen = this.joined.map(({ messageId }) => ({ messageId, turnId: this.turnId }));',
+    replace: 'parts.seen = [];',
     tests: ['test/engine/input-during-turn.test.ts'],
   },
   {
     breaks: 'Input that joined stays in the inbox (I11).',
     file: RECORDS,
-    search: 'inbox: { put: [], remove: this.joined },',
-    replace: 'inbox: { put: [], remove: [] },',
+    search: 'parts.inbox = { put: [], remove: this.joined };',
+    replace: 'parts.inbox = { put: [], remove: [] };',
     tests: ['test/engine/input-during-turn.test.ts'],
   },
   {
