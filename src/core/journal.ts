@@ -168,6 +168,13 @@ export class Journal {
     return [...this.changed].filter((id) => this.stored.has(id)).map((id) => this.records.get(id) as CallRecord);
   }
 
+  /** All that changed about a call on disk is its outcome, and it has no effects: lost in a crash, it is had again. */
+  isHadAgain(call: CallRecord): boolean {
+    const stored = this.stored.get(call.callId);
+    if (stored?.state !== 'dispatched' || !isSettled(call) || call.effect !== 'none') return false;
+    return call.notes === stored.notes;
+  }
+
   /** Everything a checkpoint writes. */
   changedAll(): readonly CallRecord[] {
     return [...this.changed].map((id) => this.records.get(id) as CallRecord);

@@ -213,6 +213,12 @@ export class TurnRecords {
     return this.journal.changedStored().length > 0;
   }
 
+  /** Changes of calls on disk that no debounce holds back: only what is had again is, once the model is shown it. */
+  get hasUrgentChanges(): boolean {
+    const open = this.answer?.meta.id;
+    return this.journal.changedStored().some((call) => call.messageId === open || !this.journal.isHadAgain(call));
+  }
+
   /** Outcomes, notes and dispatches of calls that are on disk already; the transcript stays as it was saved. */
   factsToWrite(needsPerson = false): Written {
     return this.written(this.journal.changedStored(), {}, {}, needsPerson);

@@ -61,7 +61,9 @@ export class TurnWrites {
     const waiting = this.waitingIn(snapshot, deadlines);
     const { head } = this.commits;
     const refusal = this.records.compactionRefusedAt !== head.compactionRefusedAt;
-    if (!this.records.hasStoredChanges && !refusal && equalJson(waiting, head.waiting)) return;
+    const { hasStoredChanges, hasUrgentChanges } = this.records;
+    const due = hasUrgentChanges || (hasStoredChanges && !this.hasJustWritten);
+    if (!due && !refusal && equalJson(waiting, head.waiting)) return;
     await this.commits.write(this.records.factsToWrite(waiting !== null), { waiting });
   }
 
