@@ -3,7 +3,6 @@
  * Must not know the formats of single records; those carry a version of their own.
  */
 import { TurnError } from '../core/errors.js';
-
 import { FORMAT_KEY, KINDS, type Kind, placeOf, SUBLEVELS } from './keys.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { isCorruption, type Op, put, type Tables } from './tables.js';
@@ -58,7 +57,7 @@ const newerError = (format: number): TurnError =>
   );
 
 /** Where the number is among the keys of the whole database. */
-export const FORMAT_PLACE = `!meta!${FORMAT_KEY}`;
+export const FORMAT_PLACE = placeOf('meta', FORMAT_KEY);
 
 /**
  * The same for files that LevelDB has not opened yet: it would change them before anybody could refuse.

@@ -24,7 +24,7 @@ const REVISION_BYTES = 6;
 const CHECKSUM_AT = REVISION_AT + REVISION_BYTES;
 export const PAYLOAD_AT = CHECKSUM_AT + 4;
 
-/** `version` also means: written by a newer release. */
+/** `an unknown version` also means: written by a newer release. */
 export type Damage = 'too short' | 'an unknown version' | 'a wrong checksum' | 'no JSON' | 'a missing or damaged part';
 
 export type Decoded =

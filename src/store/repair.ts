@@ -12,7 +12,7 @@ import type { Finding, FolderContent } from './folder-content.js';
 import { FORMAT_PLACE, refuseForeign, refuseNewer } from './format.js';
 import { withFolderLock } from './guard.js';
 import { databaseFolder, inspect, readWhole } from './inspect.js';
-import { headKey, KINDS, sessionOfHead } from './keys.js';
+import { headKey, KINDS, placeOf, sessionOfHead } from './keys.js';
 import { openedAlone, reserve } from './owner.js';
 import { RunFile } from './run-file.js';
 import { type LostKeys, Salvage } from './salvage-files.js';
@@ -132,8 +132,8 @@ async function rebuild(folder: string, content: FolderContent) {
   }
 }
 
-const HEAD_PREFIX = '!head!';
-const OURS = KINDS.map((kind) => `!${kind}!`);
+const HEADS = placeOf('head', '');
+const OURS = KINDS.map((kind) => placeOf(kind, ''));
 
 /** Copies every record; of heads it remembers when they were written. */
 async function copyInto(level: OpenLevel, salvage: Salvage) {
@@ -148,8 +148,8 @@ async function copyInto(level: OpenLevel, salvage: Salvage) {
   };
   for (const { key, value, sequence } of salvage.entries()) {
     const text = key.toString();
-    if (text.startsWith(HEAD_PREFIX)) {
-      const sessionId = sessionOfHead(text.slice(HEAD_PREFIX.length));
+    if (text.startsWith(HEADS)) {
+      const sessionId = sessionOfHead(text.slice(HEADS.length));
       if (sessionId !== undefined) heads.set(sessionId, sequence);
     }
     // Before the records are made to agree: this release would take those of a newer one for damaged.
@@ -166,7 +166,7 @@ async function copyInto(level: OpenLevel, salvage: Salvage) {
 /** A head that was written behind everything that is lost, and lies where nothing is lost, is the newest one. */
 function suspicion(heads: ReadonlyMap<string, number>, lostUpTo: number, lost: readonly LostKeys[]): Suspicion {
   return (sessionId) => {
-    const key = Buffer.from(`${HEAD_PREFIX}${headKey(sessionId)}`);
+    const key = Buffer.from(placeOf('head', headKey(sessionId)));
     const mayBeOld =
       (heads.get(sessionId) ?? 0) <= lostUpTo ||
       lost.some((keys) => keys === null || (key.compare(keys.from) >= 0 && key.compare(keys.to) <= 0));

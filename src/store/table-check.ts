@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf } from '../core/errors.js';
 import type { Finding, FolderContent, Table } from './folder-content.js';
-import type { Kind } from './keys.js';
+import { type Kind, placesOf } from './keys.js';
 import { type Span, TableFile } from './leveldb/table-file.js';
 
 /** Up to here all tables are verified at every opening. Above, what a start-up scans is: its cost has to end somewhere. */
@@ -16,10 +16,10 @@ const VERIFY_BYTES = 8 << 20;
 /** What is scanned before anybody asks for a session: damage there could hide an interrupted turn or waiting input. */
 const SCANNED: readonly Kind[] = ['garbage', 'inbox', 'marker', 'meta', 'review'];
 
-const SPANS: readonly Span[] = SCANNED.map((kind) => ({
-  from: Buffer.from(`!${kind}!`),
-  to: Buffer.from(`!${kind}"`),
-}));
+const SPANS: readonly Span[] = SCANNED.map((kind) => {
+  const { gte, lt } = placesOf(kind, {});
+  return { from: Buffer.from(gte), to: Buffer.from(lt) };
+});
 
 /** How much is verified: everything, or what a start-up cannot do without. */
 export type Extent = 'everything' | 'start';
