@@ -103,26 +103,27 @@ function readOne(tables: Tables, kind: Kind, key: string, sessionId?: string): P
 }
 
 async function messagesOf(view: View, head: Head): Promise<readonly StoredMessage[]> {
-  const messages: StoredMessage[] = [];
-  const keyOf = keys.messageKeys(view.sessionId, head.epoch);
-  const range = keys.messagesOfEpoch(view.sessionId, head.epoch);
-  for await (const [key, bytes] of view.tables.scan('message', range, { snapshot: view.snapshot })) {
-    const name = `message ${messages.length} of epoch ${head.epoch}`;
-    if (key !== keyOf(messages.length)) throw damaged(view.sessionId, name, 'is missing');
-    messages.push(decode(view, 'message', key, bytes, name) as StoredMessage);
-  }
+  const { tables, snapshot, sessionId } = view;
+  const keyOf = keys.messageKeys(sessionId, head.epoch);
+  const range = keys.messagesOfEpoch(sessionId, head.epoch);
+  const messages = await tables.collect('message', range, { snapshot }, (key, bytes, nth) => {
+    if (key !== keyOf(nth)) throw damaged(sessionId, nameOf(nth, head), 'is missing');
+    return decode(view, 'message', key, bytes, () => nameOf(nth, head)) as StoredMessage;
+  });
   if (messages.length !== head.count) {
     throw damaged(view.sessionId, 'the transcript', `has ${messages.length} messages where the head has ${head.count}`);
   }
   return messages;
 }
 
+const nameOf = (nth: number, { epoch }: Head): string => `message ${nth} of epoch ${epoch}`;
+
 /** Where it is missing there is nothing to go on from, which whoever needs one finds out. */
 async function checkpointOf(view: View, head: Head): Promise<Json | null> {
   const key = keys.turnKey(view.sessionId);
   const bytes = await view.tables.get('turn', key, view.snapshot);
   if (bytes === undefined) return null;
-  const checkpoint = decode(view, 'turn', key, bytes, 'the checkpoint') as Json;
+  const checkpoint = decode(view, 'turn', key, bytes, () => 'the checkpoint') as Json;
   if (!isCheckpointOf(head, bytes))
     throw damaged(view.sessionId, 'the checkpoint', 'is of another revision than the head says');
   return checkpoint;
@@ -163,19 +164,19 @@ async function reviewsOf(view: View): Promise<readonly ReviewRecord[]> {
   return (records as { readonly review: ReviewRecord }[]).map(({ review }) => review);
 }
 
-async function decodeAll(view: View, kind: Kind, range: keys.Range): Promise<unknown[]> {
-  const values: unknown[] = [];
-  for await (const [key, bytes] of view.tables.scan(kind, range, { snapshot: view.snapshot })) {
-    values.push(decode(view, kind, key, bytes, `${kind} ${key}`));
-  }
-  return values;
+function decodeAll(view: View, kind: Kind, range: keys.Range): Promise<unknown[]> {
+  const { tables, snapshot } = view;
+  return tables.collect(kind, range, { snapshot }, (key, bytes) =>
+    decode(view, kind, key, bytes, () => `${kind} ${key}`),
+  );
 }
 
-function decode(view: View, kind: Kind, key: string, bytes: Buffer, name: string): unknown {
+/** @param name Told where it is damaged. */
+function decode(view: View, kind: Kind, key: string, bytes: Buffer, name: () => string): unknown {
   const record = decodeRecord(kind, key, bytes);
-  if (!record.ok) throw damaged(view.sessionId, name, `has ${record.damage}`);
+  if (!record.ok) throw damaged(view.sessionId, name(), `has ${record.damage}`);
   if (record.revision > view.revision) {
-    throw damaged(view.sessionId, name, `is of revision ${record.revision}, newer than the head (${view.revision})`);
+    throw damaged(view.sessionId, name(), `is of revision ${record.revision}, newer than the head (${view.revision})`);
   }
   return record.value;
 }
