@@ -21,7 +21,9 @@ export interface TurnOutcome {
   readonly text: string;
   /** The final answer in the form that was asked for; absent where the turn did not complete. */
   readonly answer?: Json;
+  /** Of the whole turn. */
   readonly usage: Usage;
+  /** Of the last answer, where there is one. */
   readonly lastMessageId?: string;
 }
 
@@ -31,6 +33,7 @@ export type TurnRest =
   | {
       readonly status: 'parked';
       readonly phase: 'awaitingApproval' | 'awaitingReview';
+      /** Of the calls a person is waited for. */
       readonly ids: readonly string[];
     }
   | { readonly status: 'handedOver' };
@@ -43,9 +46,12 @@ export interface Approval {
   readonly turnId: string;
   readonly callId: string;
   readonly toolName: string;
+  /** What would run. */
   readonly input: Json;
   readonly effect: Effect;
+  /** ms since the epoch. */
   readonly requestedAt: number;
+  /** ms since the epoch; null: it waits as long as people like. */
   readonly expiresAt: number | null;
 }
 
@@ -55,9 +61,12 @@ export interface Review {
   readonly turnId: string;
   readonly callId: string;
   readonly toolName: string;
+  /** What ran. */
   readonly input: Json;
   readonly idempotencyKey: string;
+  /** ms since the epoch. */
   readonly dispatchedAt: number;
+  /** What the tool noted before its effect. */
   readonly notes: readonly Json[];
 }
 

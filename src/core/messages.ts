@@ -13,6 +13,7 @@ interface Part {
 }
 
 export type FileData =
+  /** Bytes in base64. */
   | { readonly type: 'data'; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
   | { readonly type: 'text'; readonly text: string }
@@ -126,11 +127,12 @@ export interface MessageMeta {
   readonly id: string;
   /** ms since the epoch. */
   readonly at: number;
+  /** Empty for what was imported. */
   readonly turnId: string;
   readonly origin: 'input' | 'model' | 'tool' | 'nudge' | 'summary';
   readonly answer?: AnswerFacts;
   /** Set on the first message after a resume, so that a person sees it. */
-  readonly resumed?: { readonly attempt: number; readonly at: number };
+  readonly resumed?: { readonly attempt: number /** ms since the epoch. */; readonly at: number };
 }
 
 /** One record, so that metadata cannot drift from messages (I3). */

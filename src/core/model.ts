@@ -17,12 +17,16 @@ export interface ToolSpec {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string };
 
+/** What is absent is left to the provider. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
+  /** How hard to think, in the provider's word. */
   readonly reasoning?: string;
+  /** JSON Schema of the final answer. Default: that of the turn's `answer`. */
   readonly responseSchema?: Json;
+  /** Of the HTTP request. */
   readonly headers?: { readonly [name: string]: string };
 }
 

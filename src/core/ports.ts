@@ -37,6 +37,7 @@ export interface Commit {
   readonly base: number;
   /** null where no driver is needed: input for a parked or queued session. */
   readonly lease: Lease | null;
+  /** ms since the epoch. */
   readonly savedAt: number;
   readonly transcript?: TranscriptWrite;
   /** Messages a compaction took out of the list, with the `rewrite` that does: kept beside it, in their order. */
@@ -84,6 +85,7 @@ export interface BackupProgress {
  * `TURN_STORE_FAILED` (worth another try), `TURN_STORE_CLOSED`; reads throw `TURN_DAMAGED` with what is damaged.
  */
 export interface TurnStore {
+  /** What it is made of, for errors: `level`, `memory`. */
   readonly kind: string;
 
   /** undefined while somebody else holds the route. Never waits. */

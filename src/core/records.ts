@@ -1,8 +1,10 @@
 /**
- * Owns the shape of everything durable: head, message, checkpoint, call, inbox, seen, outcome, review, marker.
+ * Owns the shape of everything durable: head, message, checkpoint, call, inbox, seen, outcome, review, marker. Every
+ * moment in it (`at`, `…At`, `until`) is in ms since the epoch.
  * Must not know keys, bytes or a database: adapters encode these values, the core computes them.
  */
 import type { Effect } from '../../machines/index.js';
+import type { TurnOutcome } from './events.js';
 import type { Json } from './json.js';
 import type { ToolOutput, Usage, UserPart } from './messages.js';
 
@@ -35,7 +37,7 @@ export interface Ended {
 export interface Waiting {
   readonly approvals: readonly string[];
   readonly reviews: readonly string[];
-  /** ms since the epoch at which the wait ends by itself, or null. */
+  /** When the wait ends by itself, or null. */
   readonly until: number | null;
 }
 
@@ -188,16 +190,8 @@ export interface SeenRecord {
 }
 
 /** The outcome of one turn, for duplicates and for `onOutcome`. */
-export interface OutcomeRecord {
+export interface OutcomeRecord extends TurnOutcome {
   readonly turnId: string;
-  readonly status: OutcomeStatus;
-  readonly reason?: string;
-  readonly code?: string;
-  readonly partial?: true;
-  readonly text: string;
-  readonly answer?: Json;
-  readonly usage: Usage;
-  readonly lastMessageId?: string;
   /** What `onOutcome` and `dependencies` need to know about the turn. */
   readonly context: Json;
   readonly startedAt: number;

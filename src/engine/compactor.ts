@@ -7,7 +7,9 @@ import { type Message, type StoredMessage, textOf } from '../core/messages.js';
 import type { Model } from '../core/model.js';
 
 export interface CompactorCall {
+  /** The engine's; what it is asked counts in the usage of the turn. */
   readonly model: Model;
+  /** Aborts when the turn goes on without it. */
   readonly signal: AbortSignal;
   /** What the list should come down to. */
   readonly targetTokens: number;

@@ -48,8 +48,10 @@ const INPUT: Readonly<Record<keyof Input, true>> = {
 };
 
 export interface Accepted {
+  /** `queued`: it joins the turn in progress, or waits for its route. `duplicate`: it was accepted before. */
   readonly accepted: 'started' | 'queued' | 'duplicate';
   readonly messageId: string;
+  /** The turn that it starts, joins or belongs to. */
   readonly turn: Turn;
 }
 

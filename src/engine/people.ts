@@ -22,6 +22,7 @@ import type { Roster } from './roster.js';
 import { type CallOutcome, errorText, outputOf } from './tool-calls.js';
 import type { CancelOptions, Turn } from './turn-handles.js';
 
+/** What became of a call, and who says so. `attended`: they are there now, for what the turn does next. Default false. */
 export type SettleBy = Settlement & { readonly by: string; readonly attended?: boolean };
 
 export class People {

@@ -17,7 +17,9 @@ import type { Turn } from './turn-handles.js';
 /** What `recover()` did, by verdict. */
 export interface RecoveryReport {
   readonly resumed: readonly Turn[];
+  /** Found, not run; a turn whose route is busy goes on when that is free. */
   readonly held: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
+  /** Ids of turns that wait for a person. */
   readonly parked: readonly string[];
   readonly abandoned: readonly { readonly turnId: string; readonly gate: string; readonly reason: string }[];
   /** Sessions of which a repair of the store found something damaged, since the last report. */

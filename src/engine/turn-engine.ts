@@ -21,6 +21,7 @@ export interface InterruptedTurn {
   readonly sessionId: string;
   readonly turnId: string;
   readonly phase: Phase;
+  /** Recoveries since its last progress. */
   readonly attempts: number;
   /** ms since the epoch. */
   readonly lastProgressAt: number | null;
@@ -34,8 +35,10 @@ export interface Session {
   /** What all its turns used. */
   readonly usage: Usage;
   readonly inProgress: boolean;
+  /** The latest turn; null before the first. */
   readonly turnId: string | null;
   readonly phase: Phase | null;
+  /** @throws {TurnError} TURN_DAMAGED */
   messages(): Promise<readonly StoredMessage[]>;
   /** What compactions took out of the list, oldest first. */
   archive(): Promise<readonly StoredMessage[]>;
@@ -68,8 +71,9 @@ export interface TurnEngine<X = Json> {
   sendMessage(input: Input<X>): Promise<Accepted>;
   /** The same, refused where the session or its route has anything else to do. @throws {TurnError} also TURN_BUSY. */
   startTurn(input: Input<X>): Promise<Turn>;
-  /** The turn that is in progress in this process, running or parked. */
+  /** The turn that is in progress in this process, running or parked. @throws {TypeError} names the field. */
   activeTurn(sessionId: string): Turn | undefined;
+  /** undefined: there is none. @throws {TypeError} also for a session of another agent. @throws {TurnError} TURN_DAMAGED. */
   session(sessionId: string): Promise<Session | undefined>;
   /**
    * One call for a new reader, a second one, and one that comes back: a `snapshot` with the answer as far as it has
@@ -79,12 +83,20 @@ export interface TurnEngine<X = Json> {
    * TURN_ENGINE_CLOSING once the engine is closed. @throws {TypeError} also for a session of another agent.
    */
   follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent>;
-  /** Gives every interrupted turn of this agent its verdict, newest first; call it at start-up. */
+  /**
+   * Gives every interrupted turn of this agent its verdict, newest first; call it at start-up.
+   * @throws {TypeError} names the option. @throws {TurnError} TURN_STORE_FAILED where the turns cannot even be found,
+   * TURN_ENGINE_CLOSING.
+   */
   recover(options?: RecoverOptions): Promise<RecoveryReport>;
+  /** The turns that the next `recover()` would look at, parked ones included. */
   interrupted(): Promise<readonly InterruptedTurn[]>;
   /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE. */
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn>;
-  /** @throws {TurnError} TURN_NOT_FOUND, TURN_BUSY. */
+  /**
+   * An interrupted or parked turn is given up: its calls under way are in doubt and listed, its outcome is `abandoned`.
+   * @throws {TurnError} TURN_NOT_FOUND; TURN_BUSY while it runs: cancel it instead.
+   */
   abandonTurn(turnId: string, reason: string): Promise<void>;
   /**
    * Durable when it resolves: a cancelled turn never comes back. Running, parked, interrupted and unreadable turns
@@ -105,7 +117,7 @@ export interface TurnEngine<X = Json> {
   decideApproval(id: string, decision: ApprovalDecision): Promise<DecisionResult>;
   /**
    * Somebody is there, as an authenticated request shows: approvals may be asked, grants hold. For this process and
-   * this time only; never stored.
+   * this time (ms; 0 ends it) only; never stored.
    */
   attend(sessionId: string, by: { readonly person: string; readonly forMs: number }): Promise<void>;
   /** Calls whose outcome only a person can tell, of all turns of this agent. */
@@ -118,7 +130,7 @@ export interface TurnEngine<X = Json> {
   withdrawMessage(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'>;
   /** Everything of a session goes. @throws {TurnError} TURN_BUSY while a turn, input or an outcome waits. */
   deleteSession(sessionId: string): Promise<void>;
-  /** Deletes idle sessions of this agent without open doubts whose last activity is older; gives their number. */
+  /** Deletes idle sessions of this agent without open doubts whose last activity is older, in ms; gives their number. */
   pruneSessions(options: { readonly olderThanMs: number }): Promise<number>;
   /** JSON lines: `session`, then `archived` and `message` records. @throws {TurnError} TURN_NOT_FOUND. */
   exportSession(sessionId: string): AsyncIterable<string>;

@@ -6,6 +6,7 @@ import type { TurnOutcome, TurnRest } from '../core/events.js';
 import { sessionOfTurn } from '../core/ids.js';
 
 export interface CancelOptions {
+  /** For the outcome. */
   readonly reason?: string;
   /** Keeps the text that came so far as an answer. Default false: it is dropped. */
   readonly keepPartialText?: boolean;
