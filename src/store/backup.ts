@@ -7,12 +7,13 @@
  * same: a folder of that name is whole, whenever the process dies.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { BackupProgress } from '../core/ports.js';
 import { KINDS } from './keys.js';
+import { makeFolder } from './make-folder.js';
 import { openDatabase } from './opening.js';
 import { BATCH_BYTES, BATCH_OPS, countOf, type Op, put, type Snapshot, Tables } from './tables.js';
 
@@ -29,7 +30,7 @@ export async function backUp(
   await checkFree(folder);
   const growing = `${folder}.unfinished-${randomBytes(6).toString('hex')}`;
   try {
-    await makeFolder(growing);
+    await makeDurably(growing);
     const written = await tables.atOnce((snapshot) => copyInto(growing, tables, snapshot, tell));
     const found = await inCopy(growing, false, (copy) => readThrough(copy, () => {}));
     if (found.sum !== written.sum) {
@@ -44,10 +45,8 @@ export async function backUp(
 }
 
 /** Each new folder on the way is durable with its name in the one above. Of the last one `takePlace` sees to that. */
-async function makeFolder(growing: string): Promise<void> {
-  const first = await mkdir(growing, { recursive: true });
-  if (first === undefined) return;
-  for (let made = dirname(growing); made.length >= first.length; made = dirname(made)) await syncNames(dirname(made));
+async function makeDurably(growing: string): Promise<void> {
+  for (const made of await makeFolder(growing)) if (made !== growing) await syncNames(dirname(made));
 }
 
 async function checkFree(folder: string): Promise<void> {

@@ -2,12 +2,14 @@
  * Owns the opening of a LevelDB database: that it is never wiped by it, that LevelDB gets no damaged file to see, and
  * that a refusal says what to do. Must not know what is stored in it, nor whose folder it is.
  */
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
 import { findRecord } from './find-record.js';
 import { FORMAT_PLACE, refuseForeign, refuseNewer } from './format.js';
 import { diedAtWork, inspect, kindOfFolder, readWhole } from './inspect.js';
+import { makeFolder } from './make-folder.js';
 import { openDatabase } from './opening.js';
 import { forgetOpenings, openedAlone, reserve } from './owner.js';
 import { type RepairReport, repairAlone, UNTOLD } from './repair.js';
@@ -30,7 +32,7 @@ export function reserveFolder(folder: string): Backing {
  */
 export async function resolveFolder(path: string): Promise<string> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(resolve(path));
     return await realpath(path);
   } catch (error) {
     throw new TurnError('TURN_STORE_FAILED', `The folder ${path} cannot be used: ${messageOf(error)}`, {

@@ -10,7 +10,7 @@ import type { DamagedSession } from '../core/ports.js';
 import { findRecord } from './find-record.js';
 import type { Finding, FolderContent } from './folder-content.js';
 import { FORMAT_PLACE, refuseForeign, refuseNewer } from './format.js';
-import { withFolderLock } from './guard.js';
+import { lockFolder } from './guard.js';
 import { databaseFolder, inspect, readWhole } from './inspect.js';
 import { headKey, KINDS, placeOf, sessionOfHead } from './keys.js';
 import { openedAlone, reserve } from './owner.js';
@@ -61,18 +61,19 @@ export async function repairFolder(path: string, progress?: (bytes: number) => v
 }
 
 /** The same where the folder is reserved for the caller. */
-export function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
-  return withFolderLock(folder, async () => {
-    try {
-      await finishSwap(folder);
-      return await repairLocked(folder, progress);
-    } catch (error) {
-      // A part of the files has moved: what is still to come is nowhere else.
-      if (isSwapPending(folder)) throw unfinishedError(folder, error);
-      rmSync(join(folder, REPAIRED), { recursive: true, force: true });
-      throw repairError(folder, error);
-    }
-  });
+export async function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+  const lock = await lockFolder(folder, true);
+  try {
+    await finishSwap(folder);
+    return await repairLocked(folder, progress);
+  } catch (error) {
+    // A part of the files has moved: what is still to come is nowhere else.
+    if (isSwapPending(folder)) throw unfinishedError(folder, error);
+    rmSync(join(folder, REPAIRED), { recursive: true, force: true });
+    throw repairError(folder, error);
+  } finally {
+    await lock.release();
+  }
 }
 
 async function repairLocked(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {

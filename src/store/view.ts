@@ -4,13 +4,12 @@
  *
  * LevelDB cannot open a database without writing: it begins a new log and a new manifest. Tables it never changes.
  */
-import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TurnError } from '../core/errors.js';
 import { isDatabaseFile } from './folder-content.js';
 import { checkFormat } from './format.js';
-import { takeLock } from './guard.js';
+import { type FolderLock, lockFolder } from './guard.js';
 import { databaseFolder, diedAtWork, inspect, readWhole } from './inspect.js';
 import { openDatabase } from './opening.js';
 import { reserve } from './owner.js';
@@ -19,14 +18,9 @@ import type { Extent } from './table-check.js';
 import { type Level, Tables } from './tables.js';
 
 /** A folder that no service can open until `release`. */
-export interface Held {
+export interface Held extends FolderLock {
   /** The real path. */
   readonly folder: string;
-  /** A folder of its own, gone after `release`. */
-  readonly scratch: string;
-  /** Nobody can be kept out where there is no lock to take; what others may change must be copied then. */
-  readonly locked: boolean;
-  release(): Promise<void>;
 }
 
 export interface View {
@@ -46,23 +40,11 @@ const isTable = (name: string): boolean => /\.(ldb|sst)$/.test(name);
 export async function holdFolder(path: string): Promise<Held> {
   const folder = databaseFolder(path);
   const giveBack = reserve(folder);
-  let scratch: string | undefined;
   try {
-    scratch = await mkdtemp(join(tmpdir(), 'durable-turn-view-'));
-    const lock = await takeLock(folder, join(scratch, 'lock'));
-    const made = scratch;
-    return {
-      folder,
-      scratch,
-      locked: lock !== undefined,
-      release: async () => {
-        await lock?.close();
-        await rm(made, { recursive: true, force: true });
-        giveBack();
-      },
-    };
+    const lock = await lockFolder(folder, false);
+    const release = () => lock.release().finally(giveBack);
+    return { ...lock, folder, release };
   } catch (error) {
-    if (scratch !== undefined) await rm(scratch, { recursive: true, force: true });
     giveBack();
     throw error;
   }

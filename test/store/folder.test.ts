@@ -19,6 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { FORMAT } from '../../src/store/format.js';
 import { diedAtWork } from '../../src/store/inspect.js';
 import { openLevelStore } from '../../src/store/level-store.js';
+import { makeFolder } from '../../src/store/make-folder.js';
 import { encodeRecord } from '../../src/store/records.js';
 import { bundle } from './bundle.js';
 import { appended, textsOf } from './fixtures.js';
@@ -78,6 +79,31 @@ describe('a folder', () => {
     for (const wrong of [join(scratch, 'file'), join(scratch, 'file', 'db')]) {
       await expect(openLevelStore({ path: wrong })).rejects.toMatchObject({ code: 'TURN_STORE_FAILED' });
     }
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'in a place where nothing can be made is refused, where Node itself would look for it for ever',
+    async () => {
+      for (const wrong of ['/proc/durable-turn', '/proc/durable-turn/deeper/db']) {
+        await expect(openLevelStore({ path: wrong })).rejects.toMatchObject({
+          code: 'TURN_STORE_FAILED',
+          message: expect.stringContaining(`The folder ${wrong} cannot be used: ENOENT`),
+        });
+      }
+      const store = await openLevelStore({ path });
+      await expect(store.backup?.('/proc/durable-turn', () => {})).rejects.toMatchObject({ code: 'TURN_STORE_FAILED' });
+      await store.close();
+    },
+  );
+
+  it('that is a link to nothing, or that somebody makes at the same time, is told or taken', async () => {
+    symlinkSync(join(scratch, 'gone'), join(scratch, 'link'), 'junction');
+    const opening = openLevelStore({ path: join(scratch, 'link') });
+    await expect(opening).rejects.toMatchObject({ code: 'TURN_STORE_FAILED' });
+    const made = await Promise.all([1, 2, 3].map(() => makeFolder(path)));
+    expect(existsSync(path)).toBe(true);
+    expect([...new Set(made.flat())].sort()).toEqual(made.flat().sort());
+    expect(await makeFolder(path)).toEqual([]);
   });
 
   it('opens once in a process, under whatever name it is reached', async () => {

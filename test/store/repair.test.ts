@@ -6,7 +6,7 @@ import { Level } from 'level';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Commit } from '../../src/core/ports.js';
 import { readFolder } from '../../src/store/folder-content.js';
-import { withFolderLock } from '../../src/store/guard.js';
+import { lockFolder } from '../../src/store/guard.js';
 import { verifyFolder } from '../../src/store/inspect.js';
 import * as keys from '../../src/store/keys.js';
 import { openLevelStore } from '../../src/store/level-store.js';
@@ -83,9 +83,10 @@ describe('a folder without damage', () => {
 describe('the lock of a folder', () => {
   it('keeps other processes out while it is held, and lets them in afterwards', async () => {
     await filled();
-    await withFolderLock(path, async () => {
-      expect(openElsewhere()).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
-    });
+    const lock = await lockFolder(path, true);
+    expect(openElsewhere()).toBe('TURN_STORE_LOCKED LEVEL_LOCKED');
+    await lock.release();
+    expect(existsSync(lock.scratch)).toBe(false);
     expect(openElsewhere()).toBe('opened');
   });
 
