@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -75,15 +76,50 @@ const ownOpening = (): string => `${OPENING}${process.pid}-${startOf(process.pid
 /** Threads share nothing but the file system: whoever makes the file may try. Its name is this process's own. */
 function takeTurn(folder: string): string {
   const file = join(folder, ownOpening());
-  try {
-    closeSync(openSync(file, 'wx'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (isBeingOpened(file)) throw lockedError(folder, 'another thread of this process opens it');
-    touch(file);
+  while (!makeAlone(file)) {
+    // What is judged is what may be taken: by then the file can be another one.
+    const seen = identityOf(file);
+    if (seen === '') continue;
+    if (isBeingOpened(file) || !takeOver(file, seen)) {
+      throw lockedError(folder, 'another thread of this process opens it');
+    }
+    break;
   }
   nameThread(file);
   return file;
+}
+
+/** Whether the file was not there, and is now: of all threads that try, for one. */
+function makeAlone(file: string): boolean {
+  try {
+    closeSync(openSync(file, 'wx'));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/**
+ * Of threads that find the same opening ended, one takes its place: by a claim on that very file, which then becomes the
+ * file. Whoever comes later finds another file there. A thread that ends between the two leaves its claim, and the folder
+ * refused until the process ends: never open twice.
+ */
+function takeOver(file: string, seen: string): boolean {
+  const claim = `${file}.${seen}`;
+  if (!makeAlone(claim)) return false;
+  if (identityOf(file) === seen) {
+    renameSync(claim, file);
+    return true;
+  }
+  rmSync(claim, { force: true });
+  return false;
+}
+
+/** Nobody touches it any more, so that it stays the same; empty where there is none. */
+function identityOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino}.${stat.ctimeNs}`;
 }
 
 /** On a full disk the file stays empty. */
@@ -95,7 +131,10 @@ function nameThread(file: string): void {
   }
 }
 
-/** A thread that is busy touches nothing: where the file names its thread, only that one's end counts. */
+/**
+ * A thread that is busy touches nothing: where the file names its thread, only that one's end counts. Where nothing names
+ * threads, one that was busy for a minute in the middle of an opening cannot be told from one that ended.
+ */
 function isBeingOpened(file: string): boolean {
   try {
     const [thread, start] = readFileSync(file, 'utf8').split('-');
@@ -130,11 +169,11 @@ export function forgetOpenings(folder: string): void {
 }
 
 const leftOpenings = (folder: string): readonly string[] =>
-  readdirSync(folder).filter((name) => name.startsWith(OPENING) && name !== ownOpening() && !isAlive(name));
+  readdirSync(folder).filter((name) => name.startsWith(OPENING) && !name.startsWith(ownOpening()) && !isAlive(name));
 
 /** In a container a service has the same pid in each of its lives: only the start tells one from the next. */
 function isAlive(name: string): boolean {
-  const [pid, start] = name.slice(OPENING.length).split('-');
+  const [pid, start] = name.slice(OPENING.length).split(/[-.]/);
   const found = startOf(Number(pid));
   if (found !== '') return found === start;
   try {

@@ -1,5 +1,6 @@
 // An opening that takes long stays the only one, and one whose thread was ended stands in nobody's way.
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -82,6 +83,44 @@ describe('an opening of a folder', () => {
       expect(readdirSync(path)).toEqual([]);
     },
   );
+
+  it('that ended is taken over by one of two threads that see it at the same moment, and by none from that one', async () => {
+    const { statSync: stat } = fs;
+    /** Runs another thread's whole attempt between the last look at the file and what comes of it. */
+    const whenJudged = (attempt: () => void): void => {
+      let looks = 0;
+      const looksAt = (...given: unknown[]): unknown => {
+        const found = (stat as (...given: unknown[]) => unknown)(...given);
+        if (`${given[0]}`.startsWith(join(path, 'opening-'))) looks += 1;
+        // Which file it is, then how old.
+        if (looks !== 2) return found;
+        looks += 1;
+        attempt();
+        return found;
+      };
+      Object.assign(fs, { statSync: looksAt });
+      syncBuiltinESMExports();
+    };
+    try {
+      await leftBy('');
+      let end = (): void => {};
+      const opened = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      let other: Promise<string> = Promise.resolve('');
+      whenJudged(() => {
+        other = openedAlone(path, async () => opened.then(() => 'opened'));
+      });
+      await expect(openedAlone(path, async () => 'opened too')).rejects.toMatchObject(locked);
+      await expect(openedAlone(path, async () => 'opened too')).rejects.toMatchObject(locked);
+      end();
+      expect(await other).toBe('opened');
+      expect(readdirSync(path)).toEqual([]);
+    } finally {
+      Object.assign(fs, { statSync: stat });
+      syncBuiltinESMExports();
+    }
+  });
 
   it('that names no thread counts for a minute after it was touched', async () => {
     await leftBy('');
