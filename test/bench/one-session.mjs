@@ -1,7 +1,7 @@
 // B1, B2 and B6: one turn in one session, its cost beside that of the same bytes, and what it writes.
 import { bytesOf, inFolder, isCommit, rawWrites, recordBatches, straightWrites } from './disk.mjs';
 import { figure } from './figures.mjs';
-import { fixedTool, KILOBYTES_2, runTurn, textOf, timedModel, timeTurn, withEngine } from './turns.mjs';
+import { fixedModel, fixedTool, KILOBYTES_2, runTurn, textOf, timedModel, timeTurn, withEngine } from './turns.mjs';
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
@@ -133,6 +133,39 @@ export async function harmless({ iterations, rounds }) {
     row('commits per second', '/s', found.perSecond, { atMost: 0.5 }),
     row('CPU per iteration', 'ms', found.cpu, { atMost: 0.3 }),
     row('iteration', 'ms', found.ms),
+  ];
+}
+
+/** Of a clock that every model call moves on. */
+const CALL_MS = 100;
+
+/** B2 on a clock of its own: how often a turn without effects is written is a number that no machine changes. */
+export async function debounced({ iterations }) {
+  let now = 1_000_000_000_000;
+  const clock = {
+    now: () => now,
+    after: () => () => undefined,
+  };
+  const model = fixedModel(iterations, {
+    asked: () => {
+      now += CALL_MS;
+    },
+  });
+  const { batches } = await inFolder((folder) =>
+    recordBatches(() =>
+      withEngine(folder, { clock, model, tools: { work: fixedTool('none') } }, (engine) => runTurn(engine, 's')),
+    ),
+  );
+  const commits = batches.filter(isCommit).length - 2;
+  return [
+    figure({
+      workload: 'B2',
+      name: 'commits per second of a clock that each iteration moves by 0.1 s',
+      unit: '',
+      rounds: [commits / ((iterations * CALL_MS) / 1000)],
+      target: { atMost: 0.5 },
+      count: true,
+    }),
   ];
 }
 

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonSchema, tool } from 'durable-turn';
-import { inFolder } from './disk.mjs';
+import { inFolder, isCommit, recordBatches, straightWrites } from './disk.mjs';
 import { figure } from './figures.mjs';
 import { runTurn, withEngine } from './turns.mjs';
 
@@ -43,27 +43,53 @@ function toolsOf({ steps }) {
   return Object.fromEntries([...names].map((name) => [name, recorded]));
 }
 
+const inNewFolder = (run, model) => {
+  const options = { model, tools: toolsOf(run), loopDetector: false };
+  return inFolder((folder) => withEngine(folder, options, (engine) => runTurn(engine, 's')));
+};
+
 async function timeRun(run) {
   const moments = [];
-  const model = modelOf(run, () => moments.push(performance.now()));
-  const options = { model, tools: toolsOf(run), loopDetector: false };
-  await inFolder((folder) => withEngine(folder, options, (engine) => runTurn(engine, 's')));
+  await inNewFolder(
+    run,
+    modelOf(run, () => moments.push(performance.now())),
+  );
   return { ms: moments.at(-1) - moments[0], iterations: moments.length - 1 };
+}
+
+/** Its commits without those of the input and of the outcome. */
+async function recordRun(run) {
+  const { batches } = await recordBatches(() =>
+    inNewFolder(
+      run,
+      modelOf(run, () => undefined),
+    ),
+  );
+  return batches.filter(isCommit).slice(1, -1);
 }
 
 export async function recordedRuns({ rounds, trajectories }) {
   if (trajectories === undefined) return [];
   const runs = runsIn(trajectories).filter(({ steps }) => steps?.length > 0);
-  const each = [];
-  for (let round = 0; round <= rounds; round += 1) {
-    let ms = 0;
-    let iterations = 0;
-    for (const run of runs) {
-      const took = await timeRun(run);
-      ms += took.ms;
-      iterations += took.iterations;
+  if (runs.length === 0)
+    throw new Error(`There is no recorded run in ${trajectories}: { steps: [...] } in a .json file.`);
+  const commits = [];
+  for (const run of runs) commits.push(await recordRun(run));
+  const found = { ours: [], floor: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    const sum = { ms: 0, iterations: 0, floor: 0 };
+    for (const [n, run] of runs.entries()) {
+      const { ms, iterations } = await timeRun(run);
+      const floor = (await straightWrites(commits[n])).reduce((total, each) => total + each, 0);
+      for (const [name, value] of Object.entries({ ms, iterations, floor })) sum[name] += value;
     }
-    if (round > 0) each.push(ms / iterations);
+    found.ours.push(sum.ms / sum.iterations);
+    found.floor.push(sum.floor / sum.iterations);
   }
-  return [figure({ workload: 'B9', name: `iteration of ${runs.length} recorded runs`, unit: 'ms', rounds: each })];
+  const name = `iteration of ${runs.length} recorded runs / its synced batches`;
+  const overhead = found.ours.map((ms, round) => ms - found.floor[round]);
+  return [
+    figure({ workload: 'B9', name, unit: 'ms', rounds: found.ours, floors: found.floor }),
+    figure({ workload: 'B9', name: 'overhead of an iteration', unit: 'ms', rounds: overhead }),
+  ];
 }

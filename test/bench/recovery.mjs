@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { inFolder } from './disk.mjs';
 import { figure } from './figures.mjs';
 import { heldBytes } from './memory.mjs';
+import { countReads } from './reads.mjs';
 import { AGENT, Builder, interrupted } from './stores.mjs';
 import { withEngine } from './turns.mjs';
 
@@ -45,12 +46,19 @@ async function measure(turns, messages) {
   });
 }
 
+/** Throws where a turn is not taken up: what a folder looks like here must be what the engine writes. */
+async function countRecovery(messages) {
+  const reads = [];
+  for (const turns of [10, 20]) reads.push((await countReads(() => measure(turns, messages))) / turns);
+  const row = (name, value, target) => figure({ workload: 'B5', name, unit: '', rounds: [value], target, count: true });
+  return [
+    row(`keys read for each turn taken up, beside its ${messages} messages`, reads[1] - messages, { atMost: 10 }),
+    row('the same with 20 turns / with 10', reads[1] / reads[0], { atMost: 1 }),
+  ];
+}
+
 export async function recovery({ turns, messages, rounds, counts }) {
-  if (counts) {
-    // Throws where one of them does not: what a folder looks like here must be what the engine writes.
-    await measure(20, 4);
-    return [figure({ workload: 'B5', name: 'turns resumed / turns interrupted', unit: '', rounds: [1], count: true })];
-  }
+  if (counts) return countRecovery(4);
   const found = { perSecond: [], held: [], fewer: [] };
   await measure(Math.ceil(turns / 10), messages);
   for (let round = 0; round < rounds; round += 1) {

@@ -5,13 +5,13 @@
 //   --counts                only what is the same on every machine
 //   --check                 exit code 1 when a target is not met
 //   --json <file>           the figures as JSON as well
-//   --markdown              the table as Markdown
+//   --markdown              figures with a target as Markdown, and what stops those that miss it
 //   --trajectories <folder> recorded runs of agents, for B9
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { asMarkdown, asText } from './table.mjs';
-import { SIZES, WORKLOADS } from './workloads.mjs';
+import { LIMITS, SIZES, WORKLOADS } from './workloads.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -44,9 +44,9 @@ for (const id of ids) {
 }
 const shown = options.counts ? rows.filter(({ count }) => count) : rows;
 
-process.stdout.write(`${options.markdown ? asMarkdown(shown) : asText(shown)}\n`);
+const machine = { node: process.version, cpus: cpus().map(({ model }) => model.trim()), platform: process.platform };
+process.stdout.write(`${options.markdown ? asMarkdown(shown, machine, LIMITS) : asText(shown)}\n`);
 if (options.json !== undefined) {
-  const machine = { node: process.version, cpus: cpus().map(({ model }) => model), platform: process.platform };
   writeFileSync(
     options.json,
     `${JSON.stringify({ at: new Date().toISOString(), size, machine, rows: shown }, null, 2)}\n`,

@@ -1,11 +1,14 @@
 // B4: how long a start takes until it knows the interrupted turns, whatever else is stored.
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openLevelStore } from 'durable-turn/level';
 import { Level } from 'level';
 import { encodeCommit } from '../../dist/src/store/commit.js';
 import { compactFolder } from '../../dist/src/store/compact.js';
 import { inFolder } from './disk.mjs';
 import { figure } from './figures.mjs';
+import { countReads } from './reads.mjs';
 import { AGENT, Builder, finished, IDS, interrupted } from './stores.mjs';
 
 const INTERRUPTED = 10;
@@ -45,6 +48,32 @@ async function openToList(path) {
   return { ms: listed - began, listMs: listed - opened };
 }
 
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+const PROGRAM = `
+import { openLevelStore } from 'durable-turn/level';
+import { Level } from 'level';
+const [path, agent] = process.argv.slice(1);
+const began = performance.now();
+const plain = new Level(path, { createIfMissing: false });
+await plain.open();
+const floor = performance.now() - began;
+await plain.close();
+const again = performance.now();
+const store = await openLevelStore({ path });
+await store.markers(agent);
+console.log(JSON.stringify({ ms: performance.now() - again, floor }));
+await store.close();
+`;
+
+/** As a service starts: no code is warm, and what is imported is there. */
+function startNew(path, rounds) {
+  const args = ['--input-type=module', '--eval', PROGRAM, path, AGENT];
+  return Array.from({ length: rounds }, () =>
+    JSON.parse(execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' })),
+  );
+}
+
 /** The list, and the whole start beside LevelDB alone, so many times. */
 async function startAgain(path, rounds) {
   const found = { ms: [], list: [], floor: [] };
@@ -66,7 +95,7 @@ async function measure(folder, count, idOf, rounds) {
   const began = performance.now();
   await compactFolder(path, () => undefined);
   const upkeep = performance.now() - began;
-  return { first, before, upkeep, after: await startAgain(path, rounds) };
+  return { first, before, upkeep, after: await startAgain(path, rounds), cold: startNew(path, rounds) };
 }
 
 export async function start({ sessions, rounds }) {
@@ -81,6 +110,11 @@ export async function start({ sessions, rounds }) {
         row('the list, once open', found.after.list, isMost ? { target: { atMost: 5 } } : {}),
         row('the list before the upkeep', found.before.list),
         row('open store to list / opening LevelDB alone', found.after.ms, { floors: found.after.floor }),
+        row(
+          'the same in a new process',
+          found.cold.map(({ ms }) => ms),
+          { floors: found.cold.map(({ floor }) => floor) },
+        ),
         row('the first start, with its log', [found.first]),
         row('upkeep: durable-turn compact', [found.upkeep]),
       );
@@ -105,36 +139,4 @@ export async function keysRead({ few, many }) {
     row('keys read by a start that finds ten interrupted turns', read[1], { atMost: 100 }),
     row(`the same with ${many} sessions / with ${few}`, read[1] / read[0], { atMost: 1 }),
   ];
-}
-
-async function countReads(work) {
-  const { _get, _iterator, _keys } = Level.prototype;
-  let keys = 0;
-  const counted = (iterator, methods) => {
-    for (const method of methods) {
-      const original = iterator[method];
-      iterator[method] = async function count(...args) {
-        const found = await original.apply(this, args);
-        keys += Array.isArray(found?.[0]) || method !== '_next' ? (found?.length ?? 0) : found === undefined ? 0 : 1;
-        return found;
-      };
-    }
-    return iterator;
-  };
-  Level.prototype._get = function get(...args) {
-    keys += 1;
-    return _get.apply(this, args);
-  };
-  Level.prototype._iterator = function iterator(...args) {
-    return counted(_iterator.apply(this, args), ['_nextv', '_all']);
-  };
-  Level.prototype._keys = function keysOf(...args) {
-    return counted(_keys.apply(this, args), ['_nextv', '_all']);
-  };
-  try {
-    await work();
-  } finally {
-    Object.assign(Level.prototype, { _get, _iterator, _keys });
-  }
-  return keys;
 }

@@ -1,7 +1,7 @@
 // Owns how figures are shown: one table for a terminal, and the same one as Markdown for the README.
 // Must not know what was measured.
 
-const HEADINGS = ['', 'figure', 'measured', 'spread', 'floor', 'ratio', 'target', ''];
+const HEADINGS = ['', 'figure', 'measured', 'lowest to highest', 'floor', 'ratio', 'target', ''];
 
 const digits = (value) => {
   if (value === 0 || Number.isInteger(value)) return String(value);
@@ -41,7 +41,17 @@ export function asText(rows) {
     .join('\n');
 }
 
-export function asMarkdown(rows) {
+/**
+ * What belongs into a text: figures with a target and those that are reported beside them, on which machine, and what
+ * stops the workloads that miss theirs.
+ */
+export function asMarkdown(rows, { node, cpus }, limits) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
-  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(cellsOf(row)))].join('\n');
+  const shown = rows.filter((row) => row.target !== undefined || row.workload === 'B9');
+  const table = [line(HEADINGS), line(HEADINGS.map(() => '---')), ...shown.map((row) => line(cellsOf(row)))];
+  const missed = new Set(shown.filter(({ met }) => met === false).map(({ workload }) => workload));
+  const sentences = [...missed].map((workload) => `* **${workload}**: ${limits[workload]}`);
+  return [`Node ${node}, ${cpus.length} × ${cpus[0]}:`, table.join('\n'), sentences.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
