@@ -21,11 +21,16 @@ export interface Compacted {
 /**
  * Rewrites the tables of a folder without what was deleted.
  * @param tell Called before each kind.
+ * @param signal Gives it up between two steps; its reason is thrown then, and nothing that is stored has changed.
  * @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FORMAT, TURN_STORE_FAILED
  */
-export async function compactFolder(path: string, tell: (kind: SublevelName) => void): Promise<Compacted> {
+export async function compactFolder(
+  path: string,
+  tell: (kind: SublevelName) => void,
+  signal?: AbortSignal,
+): Promise<Compacted> {
   // A repair is another thing, and has to be asked for; and over a damaged table LevelDB can abort the process.
-  const folder = await soundFolder(path, 'everything');
+  const folder = await soundFolder(path, 'everything', signal);
   const before = await bytesIn(folder);
   const backing = reserveFolder(folder);
   try {
@@ -36,6 +41,7 @@ export async function compactFolder(path: string, tell: (kind: SublevelName) => 
       if (position !== null) await migrate(tables, position, () => {});
       await sweepGarbage(tables);
       for (const kind of SUBLEVELS) {
+        signal?.throwIfAborted();
         tell(kind);
         const { gte, lt } = placesOf(kind, {});
         await (level as unknown as Compacting).compactRange(gte, lt);

@@ -45,45 +45,62 @@ export const UNTOLD =
 /**
  * Repairs the database in a folder that nobody has open. Without damage it changes nothing.
  * @param progress Gets the bytes read so far.
+ * @param signal Gives the repair up while it still copies: nothing is left of it then, and its reason is thrown.
  * @throws {TurnError} TURN_NOT_FOUND without a database, TURN_STORE_LOCKED, TURN_STORE_FORMAT for a newer format, and for
  * a whole database that somebody else filled, TURN_DAMAGED where nothing is left to repair, TURN_STORE_FAILED, for
  * example where there is no space for the new database: nothing was changed, unless the error says that the repair goes
  * on with the next opening.
  */
-export async function repairFolder(path: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+export async function repairFolder(
+  path: string,
+  progress?: (bytes: number) => void,
+  signal?: AbortSignal,
+): Promise<RepairReport> {
   const folder = databaseFolder(path);
   const release = reserve(folder);
   try {
-    return await openedAlone(folder, () => repairAlone(folder, progress));
+    return await openedAlone(folder, () => repairAlone(folder, progress, signal));
   } finally {
     release();
   }
 }
 
 /** The same where the folder is reserved for the caller. */
-export async function repairAlone(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
+export async function repairAlone(
+  folder: string,
+  progress?: (bytes: number) => void,
+  signal?: AbortSignal,
+): Promise<RepairReport> {
   const lock = await lockFolder(folder, true);
   try {
     await finishSwap(folder);
-    return await repairLocked(folder, progress);
+    return await repairLocked(folder, progress, signal);
   } catch (error) {
     // A part of the files has moved: what is still to come is nowhere else.
     if (isSwapPending(folder)) throw unfinishedError(folder, error);
     rmSync(join(folder, REPAIRED), { recursive: true, force: true });
-    throw repairError(folder, error);
+    throw error === signal?.reason ? error : repairError(folder, error);
   } finally {
     await lock.release();
   }
 }
 
-async function repairLocked(folder: string, progress?: (bytes: number) => void): Promise<RepairReport> {
-  const { findings, content } = await inspect(readWhole(folder), 'everything', progress);
+async function repairLocked(
+  folder: string,
+  progress: (bytes: number) => void = () => {},
+  signal?: AbortSignal,
+): Promise<RepairReport> {
+  const between = () => signal?.throwIfAborted();
+  const { findings, content } = await inspect(readWhole(folder), 'everything', (bytes) => {
+    between();
+    progress(bytes);
+  });
   if (findings.length === 0) {
     refuseNewer(findRecord(content, FORMAT_PLACE));
     refuseForeign(new Salvage(content).entries());
     return { folder, findings, originals: null, records: 0, incomplete: false, sessions: [] };
   }
-  const report = { folder, findings, ...(await rebuild(folder, content)) };
+  const report = { folder, findings, ...(await rebuild(folder, content, between)) };
   // From its start the repaired database says what its log has to hold.
   const repaired = join(folder, REPAIRED);
   new RunFile(repaired, readWhole(repaired).lastSequence).end(true);
@@ -110,13 +127,13 @@ function repairError(folder: string, error: unknown): TurnError {
   );
 }
 
-async function rebuild(folder: string, content: FolderContent) {
+async function rebuild(folder: string, content: FolderContent, between: () => void) {
   rmSync(join(folder, REPAIRED), { recursive: true, force: true });
   const level = new Level<string, Buffer>(join(folder, REPAIRED), { errorIfExists: true });
   await level.open();
   try {
     const salvage = new Salvage(content);
-    const { records, heads } = await copyInto(level as unknown as OpenLevel, salvage);
+    const { records, heads } = await copyInto(level as unknown as OpenLevel, salvage, between);
     if (records === 0) {
       throw new TurnError(
         'TURN_DAMAGED',
@@ -126,7 +143,7 @@ async function rebuild(folder: string, content: FolderContent) {
     const tables = new Tables(level as unknown as OpenLevel);
     const cut = Math.max(salvage.lastSequence, content.lastSequence) < content.acknowledged;
     const lostUpTo = Math.max(content.lostUpTo, cut ? content.acknowledged : 0);
-    const sessions = await scrub(tables, suspicion(heads, lostUpTo, salvage.lost));
+    const sessions = await scrub(tables, suspicion(heads, lostUpTo, salvage.lost), between);
     return { records, incomplete: lostUpTo > 0 || salvage.lost.length > 0, sessions };
   } finally {
     await level.close();
@@ -137,13 +154,14 @@ const HEADS = placeOf('head', '');
 const OURS = KINDS.map((kind) => placeOf(kind, ''));
 
 /** Copies every record; of heads it remembers when they were written. */
-async function copyInto(level: OpenLevel, salvage: Salvage) {
+async function copyInto(level: OpenLevel, salvage: Salvage, between: () => void) {
   const heads = new Map<string, number>();
   const encoding = { type: 'put', keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
   let ops: object[] = [];
   let bytes = 0;
   let records = 0;
   const flush = async () => {
+    between();
     if (ops.length > 0) await level.batch(ops, { sync: true });
     [ops, bytes] = [[], 0];
   };

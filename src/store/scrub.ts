@@ -24,10 +24,18 @@ export type Suspicion = (sessionId: string) => string | undefined;
 const TRACES: readonly Kind[] = ['inbox', 'marker', 'turn', 'message', 'archive', 'seen', 'call', 'outcome', 'review'];
 const LEFT_ALONE: readonly Kind[] = TRACES.slice(3);
 
-/** Before anybody else uses the database. Costs every record of it. */
-export async function scrub(tables: Tables, suspicion: Suspicion): Promise<readonly DamagedSession[]> {
+/**
+ * Before anybody else uses the database. Costs every record of it.
+ * @param between Called for each session; what it throws ends the work.
+ */
+export async function scrub(
+  tables: Tables,
+  suspicion: Suspicion,
+  between: () => void,
+): Promise<readonly DamagedSession[]> {
   const found: DamagedSession[] = [];
   for await (const [key, bytes] of tables.scan('head')) {
+    between();
     const sessionId = keys.sessionOfHead(key);
     if (sessionId === undefined) continue;
     const damage = await scrubSession(tables, sessionId, bytes, suspicion);

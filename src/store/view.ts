@@ -80,12 +80,13 @@ export async function viewFolder(path: string, signal?: AbortSignal): Promise<Vi
 /**
  * The real path of a folder that nobody has open and in which nothing is damaged: to open it repairs nothing.
  * @param extent `everything` for whoever makes LevelDB read all of its tables.
+ * @param signal Gives it up; its reason is thrown.
  * @throws {TurnError} as `holdFolder`, and TURN_DAMAGED.
  */
-export async function soundFolder(path: string, extent: Extent): Promise<string> {
+export async function soundFolder(path: string, extent: Extent, signal?: AbortSignal): Promise<string> {
   const held = await holdFolder(path);
   try {
-    await checkWhole(held.folder, extent);
+    await checkWhole(held.folder, extent, () => signal?.throwIfAborted());
     return held.folder;
   } finally {
     await held.release();

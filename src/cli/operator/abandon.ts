@@ -12,7 +12,8 @@ import { Roster } from '../../engine/roster.js';
 import { TurnHandles } from '../../engine/turn-handles.js';
 import { openLevelStore } from '../../store/level-store.js';
 import { soundFolder } from '../../store/view.js';
-import { FAILED, Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
+import { endable } from './ending.js';
+import { type ExitCode, FAILED, Refusal, type Verb, WRONG_ARGUMENTS } from './verb.js';
 import { plural } from './words.js';
 
 export const abandon: Verb = {
@@ -31,19 +32,23 @@ export const abandon: Verb = {
     if (typeof reason !== 'string' || reason === '') throw new Refusal(WRONG_ARGUMENTS, 'give --reason <text>');
     const sessionId = sessionOfTurn(turnId);
     if (sessionId === undefined) throw new Refusal(WRONG_ARGUMENTS, `${turnId} is no turn id; see interrupted`);
-    // A repair is another thing, and has to be asked for.
-    const store = await openLevelStore({
-      path: await soundFolder(folder, 'start'),
-      onMigration: ({ records }) => output.progress(() => `${plural(records, 'record')} brought to the newest format`),
+    return await endable<ExitCode>('the turn is as it was', async (signal) => {
+      // A repair is another thing, and has to be asked for.
+      const store = await openLevelStore({
+        path: await soundFolder(folder, 'start', signal),
+        onMigration: ({ records }) =>
+          output.progress(() => `${plural(records, 'record')} brought to the newest format`),
+      });
+      try {
+        signal.throwIfAborted();
+        await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
+        const ended = (await store.head(sessionId))?.ended;
+        await output.tell({ sessionId, turnId, ended }, () => `${turnId} is abandoned: ${reason}`);
+        return 0;
+      } finally {
+        await store.close();
+      }
     });
-    try {
-      await end(store, sessionId, turnId, reason, options['no-outcome'] !== true);
-      const ended = (await store.head(sessionId))?.ended;
-      await output.tell({ sessionId, turnId, ended }, () => `${turnId} is abandoned: ${reason}`);
-      return 0;
-    } finally {
-      await store.close();
-    }
   },
 };
 

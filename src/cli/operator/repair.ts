@@ -2,6 +2,7 @@
  * Owns `durable-turn repair`: what the operator is told about a repair. Must not know how it is done.
  */
 import { repairFolder, UNTOLD } from '../../store/repair.js';
+import { endable } from './ending.js';
 import type { Verb } from './verb.js';
 import { plural, size } from './words.js';
 
@@ -14,7 +15,10 @@ export const repair: Verb = {
     'the damaged one, whose files stay in a folder beside it. Where nothing is damaged nothing is done. One that was cut\n' +
     'off goes on at the next try. The sessions it names are told by recover() of the service as well.',
   async run({ folder }, output) {
-    const report = await repairFolder(folder, (bytes) => output.progress(() => `${size(bytes)} read`));
+    const left = 'it has changed nothing, and the next repair, or opening, begins again';
+    const report = await endable(left, (signal) =>
+      repairFolder(folder, (bytes) => output.progress(() => `${size(bytes)} read`), signal),
+    );
     await output.tell(report, () =>
       report.originals === null
         ? `${report.folder} is not damaged; nothing was done`

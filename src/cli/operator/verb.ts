@@ -10,7 +10,9 @@ import { Output } from './output.js';
 export const FAILED = 1;
 export const WRONG_ARGUMENTS = 2;
 export const IN_USE = 3;
-export type ExitCode = 0 | typeof FAILED | typeof WRONG_ARGUMENTS | typeof IN_USE;
+/** Those of a shell for what a signal ended: SIGHUP, SIGINT, SIGTERM. */
+type EndedBySignal = 129 | 130 | 143;
+export type ExitCode = 0 | typeof FAILED | typeof WRONG_ARGUMENTS | typeof IN_USE | EndedBySignal;
 
 /** What was asked: the arguments by the names of the verb. */
 export interface Request {
@@ -109,6 +111,7 @@ function usageOf(verb: Verb): string {
   const width = Math.max(...options.map(([name]) => (name as string).length));
   const lines = options.map(([name, what]) => `  ${(name as string).padEnd(width)}  ${what}`);
   const codes =
-    'Exit codes: 0 all is well, 1 damage was found or it failed, 2 wrong arguments, 3 a service has the folder open.';
+    'Exit codes: 0 all is well, 1 damage was found or it failed, 2 wrong arguments, 3 a service has the folder open,\n' +
+    '129, 130 or 143 a signal ended it.';
   return [`Usage: ${lineOf(verb)} [options]`, '', verb.explains, '', ...lines, '', codes, ''].join('\n');
 }

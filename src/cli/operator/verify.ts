@@ -4,6 +4,7 @@
 import { checkRecords, type Disagreement } from '../../store/check.js';
 import { type FolderReport, verifyFolder } from '../../store/inspect.js';
 import { holdFolder } from '../../store/view.js';
+import { endable } from './ending.js';
 import type { Output } from './output.js';
 import { FAILED, type Verb } from './verb.js';
 import { viewing } from './viewing.js';
@@ -18,7 +19,7 @@ export const verify: Verb = {
     'sessions. Changes nothing. Damaged files: see repair. Without damage to files, a service goes on without what is\n' +
     'damaged: recover() abandons its turns, deleteSession() forgets a session.',
   async run({ folder }, output) {
-    const report = await files(folder, output);
+    const report = await endable('nothing was changed', (signal) => files(folder, output, signal));
     const records: Disagreement[] = [];
     // What LevelDB wrote has to be whole before LevelDB may read it: it can abort the process otherwise.
     if (report.findings.length === 0) {
@@ -39,10 +40,13 @@ export const verify: Verb = {
 };
 
 /** Nobody may write meanwhile: files that come and go look like damage. */
-async function files(path: string, output: Output): Promise<FolderReport> {
+async function files(path: string, output: Output, signal: AbortSignal): Promise<FolderReport> {
   const held = await holdFolder(path);
   try {
-    return await verifyFolder(held.folder, (bytes) => output.progress(() => `${size(bytes)} verified`));
+    return await verifyFolder(held.folder, (bytes) => {
+      signal.throwIfAborted();
+      output.progress(() => `${size(bytes)} verified`);
+    });
   } finally {
     await held.release();
   }

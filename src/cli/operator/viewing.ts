@@ -3,9 +3,8 @@
  * Must not know what they look for.
  */
 import { type View, viewFolder } from '../../store/view.js';
+import { SIGNALS } from './ending.js';
 import type { ExitCode } from './verb.js';
-
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** @throws {TurnError} what `viewFolder` throws. */
 export async function viewing(folder: string, look: (view: View) => Promise<ExitCode>): Promise<ExitCode> {
