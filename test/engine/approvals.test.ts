@@ -1,16 +1,9 @@
 // Calls that need a person: asked where somebody is there, refused where nobody is, and privileges only shrink (I6, C14, C27).
 import { expect, it } from 'vitest';
-import type { ToolOutput } from '../../src/index.js';
 import { gate, isOpen, never, until, within } from './waiting.js';
-import { act, calls, createWorld, hello, look, MINUTE_MS, only, type World } from './world.js';
+import { act, calls, createWorld, hello, look, MINUTE_MS, only } from './world.js';
 
 const needy = { approval: 'required' } as const;
-
-async function outputs(world: World): Promise<readonly (ToolOutput | null)[]> {
-  return (await world.messages()).flatMap(({ message }) =>
-    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : null)) : [],
-  );
-}
 
 it('a turn from an attended session, recovered, is refused a call that needs approval, with a reason the model reads (I6, case C14)', async () => {
   const world = createWorld();
@@ -23,7 +16,7 @@ it('a turn from an attended session, recovered, is refused a call that needs app
   const turn = only((await engine.recover()).resumed);
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'I may not' });
   expect(world.runs).toEqual([]);
-  expect(await outputs(world)).toEqual([
+  expect(await world.outputs()).toEqual([
     { type: 'execution-denied', reason: expect.stringContaining('nobody is there') },
   ]);
   expect(JSON.stringify(world.requests.at(-1)?.messages)).toContain('nobody is there');
@@ -34,7 +27,7 @@ it('an unattended turn is refused a call that needs approval, and its siblings r
   world.says(calls('deploy', 'read'));
   const tools = { deploy: act(() => 'deployed', needy), read: look(() => 'ok') };
   await within((await world.boot({ tools }).startTurn(hello)).outcome);
-  expect((await outputs(world)).map((output) => output?.type)).toEqual(['execution-denied', 'text']);
+  expect((await world.outputs()).map((output) => output?.type)).toEqual(['execution-denied', 'text']);
   expect(world.runsOf('deploy')).toEqual([]);
 });
 
@@ -68,7 +61,7 @@ it('an approval whose deadline passes is refused, and the turn goes on by itself
   expect(await isOpen(turn.outcome)).toBe(true);
   await world.advance(1);
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'then not' });
-  expect(await outputs(world)).toEqual([
+  expect(await world.outputs()).toEqual([
     { type: 'execution-denied', reason: expect.stringContaining('Nobody decided in time') },
     { type: 'text', value: 'kept' },
   ]);
@@ -89,7 +82,7 @@ it('the deadline of an approval survives a restart, and spends no attempt before
   expect(await world.head()).toMatchObject({ attempts: 0, recoveries: 0 });
   await world.advance(3 * MINUTE_MS);
   await until(async () => !(await world.head()).inProgress, 'the turn has ended');
-  expect((await outputs(world))[0]).toMatchObject({ type: 'execution-denied' });
+  expect((await world.outputs())[0]).toMatchObject({ type: 'execution-denied' });
   expect(world.runs).toEqual([]);
 });
 
@@ -205,7 +198,7 @@ it('an approval function decides by input and presence, and its deny reason reac
     ['rm', false, 's'],
     ['boom', false, 's'],
   ]);
-  expect(await outputs(world)).toEqual([
+  expect(await world.outputs()).toEqual([
     { type: 'text', value: 'ok' },
     { type: 'execution-denied', reason: 'not on this host \ufffd' },
     { type: 'execution-denied', reason: expect.stringContaining('policy server is away') },

@@ -29,11 +29,6 @@ const toolsWith = (send: Partial<Tool<Json>>) => ({
   put: act(() => 'again', { effect: 'idempotent' }),
 });
 
-const resultsOf = async (world: World) => {
-  const last = (await world.messages()).find(({ message }) => message.role === 'tool')?.message;
-  return last?.role === 'tool' ? last.content.map((part) => 'output' in part && part.output) : [];
-};
-
 const settlements: readonly { readonly settlement: Settlement; readonly runs: number; readonly output: unknown }[] = [
   { settlement: { outcome: 'succeeded', output: 'it landed' }, runs: 1, output: { type: 'text', value: 'it landed' } },
   { settlement: { outcome: 'failed', error: 'bounced' }, runs: 1, output: { type: 'error-text', value: 'bounced' } },
@@ -59,7 +54,7 @@ for (const { settlement, runs, output } of settlements) {
     expect(world.runsOf('send')).toHaveLength(runs);
     expect(world.runsOf('send').every(({ key }) => key === first?.key)).toBe(true);
     // The siblings keep the results they had before the crash (case C3), and none of them runs again (case C5).
-    expect(await resultsOf(world)).toEqual([{ type: 'text', value: 'read' }, output, { type: 'text', value: 'put' }]);
+    expect(await world.outputs()).toEqual([{ type: 'text', value: 'read' }, output, { type: 'text', value: 'put' }]);
     expect(world.runsOf('put')).toHaveLength(1);
     expect(await engine.reviews()).toEqual([]);
   });
@@ -148,7 +143,7 @@ it('a parked turn survives any number of restarts without an attempt, and goes o
   expect(turn?.turnId).toBe(turnId);
   await engine.settleCall(turnId, review.callId, { outcome: 'failed', error: 'it bounced', by: 'ann' });
   expect(await within(turn?.outcome ?? never())).toMatchObject({ status: 'completed' });
-  expect((await resultsOf(world))[1]).toEqual({ type: 'error-text', value: 'it bounced' });
+  expect((await world.outputs())[1]).toEqual({ type: 'error-text', value: 'it bounced' });
   expect(world.runsOf('send')).toHaveLength(1);
   expect(await engine.reviews()).toEqual([]);
 });
@@ -164,7 +159,7 @@ it('a person who says that a call never started lets it run, with the same key',
   await until(async () => !(await world.head()).inProgress, 'the turn has ended');
   const [before, after] = world.runsOf('send');
   expect(after?.key).toBe(before?.key);
-  expect((await resultsOf(world))[1]).toEqual({ type: 'text', value: 'sent again' });
+  expect((await world.outputs())[1]).toEqual({ type: 'text', value: 'sent again' });
 });
 
 it('a settlement is durable when it resolves, and can be given once', async () => {
@@ -192,7 +187,7 @@ it('reportToModel never parks: the model is told to look', async () => {
   await crashed(world);
   const engine = world.boot({ tools: toolsWith({ reconcile: reportToModel }) });
   expect(await within(only((await engine.recover()).resumed).outcome)).toMatchObject({ status: 'completed' });
-  expect(JSON.stringify((await resultsOf(world))[1])).toContain('check before you repeat it');
+  expect(JSON.stringify((await world.outputs())[1])).toContain('check before you repeat it');
   expect(world.runsOf('send')).toHaveLength(1);
 });
 

@@ -2,12 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Tool } from '../../src/index.js';
 import { within } from './waiting.js';
-import { act, calls, createWorld, hello, look, type World } from './world.js';
-
-const outputs = async (world: World) =>
-  (await world.messages()).flatMap(({ message }) =>
-    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : null)) : [],
-  );
+import { act, calls, createWorld, hello, look } from './world.js';
 
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
@@ -62,7 +57,7 @@ it('whatever a tool returns or throws is a result that can be stored (case C25)'
   world.says(calls(...returned.map((_, n) => `t${n}`)));
   const tools = Object.fromEntries(returned.map(([, give], n) => [`t${n}`, look(give as never)]));
   await within((await world.boot({ tools }).startTurn(hello)).outcome);
-  const results = await outputs(world);
+  const results = await world.outputs();
   for (const [n, [what, , output]] of returned.entries()) expect(results[n], what).toEqual(output);
 });
 
@@ -76,7 +71,7 @@ it('a modelOutput that throws does not undo the success of its call', async () =
   });
   await within((await world.boot({ tools: { send } }).startTurn(hello)).outcome);
   expect(await world.calls()).toMatchObject([{ state: 'succeeded' }]);
-  expect(await outputs(world)).toEqual([{ type: 'error-text', value: expect.stringContaining('no template') }]);
+  expect(await world.outputs()).toEqual([{ type: 'error-text', value: expect.stringContaining('no template') }]);
 });
 
 const preparing: readonly (readonly [string, Partial<Tool>])[] = [
@@ -129,7 +124,7 @@ for (const [what, more] of preparing) {
     const engine = world.boot({ tools: { odd: act(() => 'odd ran', more as never), good: act(() => 'ok') } });
     const turn = await engine.startTurn(hello);
     expect(await within(turn.outcome)).toMatchObject({ status: 'completed', text: 'done' });
-    const results = await outputs(world);
+    const results = await world.outputs();
     expect(results).toHaveLength(2);
     expect(results[1]).toEqual({ type: 'text', value: 'ok' });
   });

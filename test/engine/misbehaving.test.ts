@@ -2,12 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { type Tool, type TurnMachine, turnMachine } from '../../src/index.js';
 import { calm, gate, never, until, within } from './waiting.js';
-import { act, calls, createWorld, HOUR_MS, hello, MINUTE_MS, type Options, only, type World } from './world.js';
-
-const outputs = async (world: World) =>
-  (await world.messages()).flatMap(({ message }) =>
-    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : null)) : [],
-  );
+import { act, calls, createWorld, HOUR_MS, hello, MINUTE_MS, type Options, only } from './world.js';
 
 const failing: readonly (readonly [string, Options, string])[] = [
   ['dependencies throw', { dependencies: () => Promise.reject(new Error('no database')) }, 'no database'],
@@ -95,7 +90,7 @@ it('a tool that is gone after a deploy: held, and the attempt is given back', as
   const reconcile = async () => ({ outcome: 'succeeded', output: 'landed' }) as const;
   const engine = await world.reboot({ tools: { mail: act(() => null, { formerNames: ['send'], reconcile }) } });
   expect(await within(only((await engine.recover()).resumed).outcome)).toMatchObject({ status: 'completed' });
-  expect(await outputs(world)).toEqual([{ type: 'text', value: 'landed' }]);
+  expect(await world.outputs()).toEqual([{ type: 'text', value: 'landed' }]);
 });
 
 it('a model that uses a former name reaches the tool under its new one', async () => {
@@ -123,7 +118,7 @@ it('an input that a new schema refuses does not run, and the model is told', asy
   };
   const engine = await world.reboot({ tools: { put: put({ input }) } });
   await within(only((await engine.recover()).resumed).outcome);
-  expect(JSON.stringify(await outputs(world))).toContain('too old');
+  expect(JSON.stringify(await world.outputs())).toContain('too old');
   expect(world.runs).toHaveLength(1);
 });
 
@@ -194,7 +189,7 @@ it('a guard that throws while tools run ends the turn, and their calls are paire
   await until(() => world.runs.length === 2, 'both run');
   slow.open('ok');
   expect(await within(turn.outcome)).toMatchObject({ status: 'failed', code: 'TURN_POLICY' });
-  expect(await outputs(world)).toHaveLength(2);
+  expect(await world.outputs()).toHaveLength(2);
   await calm();
 });
 

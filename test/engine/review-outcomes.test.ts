@@ -51,7 +51,8 @@ for (const [what, broken] of [
   });
 }
 
-it('a turn that was abandoned, revived and completed while its first end is told has both of its ends told', async () => {
+/** A turn that was abandoned, and whose outcome the application is just being told: until `telling` opens. */
+async function abandonedAndTelling() {
   const world = createWorld();
   world.says(hang);
   const turn = await world.boot().startTurn(hello);
@@ -67,6 +68,11 @@ it('a turn that was abandoned, revived and completed while its first end is told
   });
   await engine.abandonTurn(turn.turnId, 'enough');
   await until(() => told.length === 1, 'its end is told');
+  return { world, engine, turn, telling, told };
+}
+
+it('a turn that was abandoned, revived and completed while its first end is told has both of its ends told', async () => {
+  const { world, engine, turn, telling, told } = await abandonedAndTelling();
   await world.advance(1_000);
   const revived = await engine.resumeTurn(turn.turnId, { person: 'ann' });
   expect(await within(revived.outcome)).toMatchObject({ status: 'completed' });
@@ -79,21 +85,7 @@ it('a turn that was abandoned, revived and completed while its first end is told
 });
 
 it('both ends of a turn that was revived are told also when no time passed between them', async () => {
-  const world = createWorld();
-  world.says(hang);
-  const turn = await world.boot().startTurn(hello);
-  await until(() => world.requests.length === 1, 'the model is asked');
-  await world.crash();
-  const telling = gate();
-  const told: string[] = [];
-  const engine = world.boot({
-    onOutcome: async ({ status }) => {
-      told.push(status);
-      if (told.length === 1) await telling.opened;
-    },
-  });
-  await engine.abandonTurn(turn.turnId, 'enough');
-  await until(() => told.length === 1, 'its end is told');
+  const { world, engine, turn, telling, told } = await abandonedAndTelling();
   await within((await engine.resumeTurn(turn.turnId, { person: 'ann' })).outcome);
   telling.open();
   await until(async () => (await world.head()).outcomesDue.length === 0, 'all is taken');

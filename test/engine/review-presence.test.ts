@@ -1,18 +1,9 @@
 // What a strict review found about presence: it belongs to the input it came with, and reaches nobody else (I6).
 import { expect, it } from 'vitest';
 import { calm, gate, until, within } from './waiting.js';
-import { act, calls, createWorld, hello, only, World } from './world.js';
+import { act, busyRoute, calls, createWorld, hello, only, World } from './world.js';
 
 const hang = { hang: true } as const;
-
-/** A turn of session x that holds the route R. */
-async function busyRoute(world: World, options: Parameters<World['boot']>[0] = {}) {
-  world.says(hang);
-  const engine = world.boot(options);
-  const turn = await engine.startTurn({ ...hello, sessionId: 'x', routeKey: 'R' });
-  await until(() => world.requests.length === 1, 'the model is asked');
-  return { engine, turn };
-}
 
 it('whoever was there for a message of one session is not there for the same message id of another', async () => {
   const world = createWorld();

@@ -4,19 +4,10 @@ import { OUTCOMES_DUE } from '../../machines/index.js';
 import { TurnError } from '../../src/index.js';
 import { storeFailed } from './process-store.js';
 import { calm, until, within } from './waiting.js';
-import { act, calls, createWorld, HOUR_MS, hello, only, type World } from './world.js';
+import { act, busyRoute, calls, createWorld, HOUR_MS, hello, only } from './world.js';
 
 const hang = { hang: true } as const;
 const damaged = (): Promise<never> => Promise.reject(new TurnError('TURN_DAMAGED', 'a message is damaged'));
-
-/** A turn of session x that holds the route R. */
-async function busyRoute(world: World, options: Parameters<World['boot']>[0] = {}) {
-  world.says(hang);
-  const engine = world.boot(options);
-  const turn = await engine.startTurn({ ...hello, sessionId: 'x', routeKey: 'R' });
-  await until(() => world.requests.length === 1, 'the model is asked');
-  return { engine, turn };
-}
 
 it('a decision while the route is busy goes on when it is free, although recovery is off', async () => {
   const world = createWorld();

@@ -2,14 +2,7 @@
 import { expect, it } from 'vitest';
 import { DefinitiveFailure, type Json, OutcomeUnknown, type Tool } from '../../src/index.js';
 import { calm, gate, isOpen, never, until, untilAborted, within } from './waiting.js';
-import { act, calls, createWorld, hello, look, only, type World } from './world.js';
-
-async function outputs(world: World): Promise<readonly unknown[]> {
-  const messages = await world.messages();
-  return messages.flatMap(({ message }) =>
-    message.role === 'tool' ? message.content.map((part) => ('output' in part ? part.output : part)) : [],
-  );
-}
+import { act, calls, createWorld, hello, look, only } from './world.js';
 
 it('a thrown error of a call with an effect tells the model that it may have happened', async () => {
   const world = createWorld();
@@ -18,7 +11,7 @@ it('a thrown error of a call with an effect tells the model that it may have hap
   const tools = { look: look(boom), put: act(boom, { effect: 'idempotent' }), send: act(boom) };
   await within((await world.boot({ tools }).startTurn(hello)).outcome);
   const may = 'The call failed, but it may have taken effect: check before you repeat it.';
-  expect(await outputs(world)).toEqual([
+  expect(await world.outputs()).toEqual([
     { type: 'error-text', value: 'boom' },
     { type: 'error-text', value: `${may}\nboom` },
     { type: 'error-text', value: `${may}\nboom` },
@@ -30,7 +23,7 @@ it('a DefinitiveFailure tells the model only what the tool said', async () => {
   world.says(calls('send'));
   const tools = { send: act(() => Promise.reject(new DefinitiveFailure('card declined'))) };
   await within((await world.boot({ tools }).startTurn(hello)).outcome);
-  expect(await outputs(world)).toEqual([{ type: 'error-text', value: 'card declined' }]);
+  expect(await world.outputs()).toEqual([{ type: 'error-text', value: 'card declined' }]);
 });
 
 it('an OutcomeUnknown puts the call in doubt at once: reconcile is asked, with its notes', async () => {
@@ -53,7 +46,7 @@ it('an OutcomeUnknown puts the call in doubt at once: reconcile is asked, with i
   };
   await within((await world.boot({ tools }).startTurn(hello)).outcome);
   expect(asked).toMatchObject([{ cause: 'unknown', notes: [{ tracking: 7 }] }]);
-  expect(await outputs(world)).toEqual([{ type: 'text', value: 'found it' }]);
+  expect(await world.outputs()).toEqual([{ type: 'text', value: 'found it' }]);
 });
 
 it('an OutcomeUnknown without reconcile parks for a person in the first run as well', async () => {
@@ -67,7 +60,7 @@ it('an OutcomeUnknown without reconcile parks for a person in the first run as w
   const { callId } = only(await engine.reviews());
   await engine.settleCall(turn.turnId, callId, { outcome: 'succeeded', output: 'ok', by: 'ann' });
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
-  expect(await outputs(world)).toEqual([
+  expect(await world.outputs()).toEqual([
     { type: 'text', value: 'ok' },
     { type: 'text', value: 'done' },
   ]);
@@ -113,7 +106,7 @@ it('a call that takes too long: the model is told, and what may be repeated may 
   await until(() => world.runs.length === 2, 'both run');
   await world.advance(1_000);
   await within(turn.outcome);
-  const [none, idempotent] = (await outputs(world)) as { value: string }[];
+  const [none, idempotent] = (await world.outputs()) as { value: string }[];
   expect(none?.value).toBe('The call timed out after 1000 ms.');
   expect(idempotent?.value).toContain('it may have taken effect');
 });
@@ -165,7 +158,7 @@ it('the time a tool may take is its own word, or the limit of the turn', async (
   expect(world.runs.map(({ call }) => call.signal.aborted)).toEqual([false, true]);
   await world.advance(150);
   await within(turn.outcome);
-  expect(JSON.stringify(await outputs(world))).toContain('timed out after 200 ms');
+  expect(JSON.stringify(await world.outputs())).toContain('timed out after 200 ms');
 });
 
 it('a result that comes late settles a call that is still in doubt with that dispatch, and the turn goes on', async () => {
@@ -179,31 +172,8 @@ it('a result that comes late settles a call that is still in doubt with that dis
   expect(await within(turn.rest)).toMatchObject({ status: 'parked' });
   result.open('it was only slow');
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
-  expect(await outputs(world)).toEqual([{ type: 'text', value: 'it was only slow' }]);
+  expect(await world.outputs()).toEqual([{ type: 'text', value: 'it was only slow' }]);
   expect(await engine.reviews()).toEqual([]);
-});
-
-it('a result that comes late is dropped when a person was faster, or when the call runs again', async () => {
-  const world = createWorld();
-  world.says(calls('send'));
-  const results = [gate<string>(), gate<string>()];
-  let run = 0;
-  const engine = world.boot({
-    tools: { send: act(() => results[run++]?.opened as Promise<string>, { timeoutMs: 1_000 }) },
-  });
-  const turn = await engine.startTurn(hello);
-  await until(() => world.runs.length === 1, 'it runs');
-  await world.advance(1_000);
-  await within(turn.rest);
-  const { callId } = only(await engine.reviews());
-  await engine.settleCall(turn.turnId, callId, { outcome: 'notStarted', by: 'ann' });
-  await until(() => world.runs.length === 2, 'it runs again');
-  results[0]?.open('of the first dispatch');
-  await calm();
-  expect(await world.calls()).toMatchObject([{ state: 'dispatched', dispatch: 2 }]);
-  results[1]?.open('of the second');
-  await within(turn.outcome);
-  expect(await outputs(world)).toEqual([{ type: 'text', value: 'of the second' }]);
 });
 
 it('a note of a turn that is over or handed over is refused, so that nobody relies on it', async () => {

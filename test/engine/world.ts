@@ -14,6 +14,7 @@ import {
   type StoredMessage,
   type Tool,
   type ToolContext,
+  type ToolOutput,
   type ToolSet,
   type TurnEngine,
   type TurnEvent,
@@ -157,6 +158,13 @@ export class World {
     return this.store.messages(sessionId);
   }
 
+  /** What the model reads of each call, in the order of the list. */
+  async outputs(sessionId = 's'): Promise<readonly ToolOutput[]> {
+    return (await this.messages(sessionId)).flatMap(({ message }) =>
+      message.role === 'tool' ? message.content.flatMap((part) => ('output' in part ? [part.output] : [])) : [],
+    );
+  }
+
   /** The whole journal of the latest turn of a session. */
   async calls(sessionId = 's') {
     return (await this.store.load(sessionId))?.calls ?? [];
@@ -241,3 +249,12 @@ export function only<T>(list: readonly T[]): T {
 export const hello = { sessionId: 's', input: 'hello', attended: false } as const;
 export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
+
+/** A turn of session x that holds the route R. */
+export async function busyRoute(world: World, options: Options = {}) {
+  world.says({ hang: true });
+  const engine = world.boot(options);
+  const turn = await engine.startTurn({ ...hello, sessionId: 'x', routeKey: 'R' });
+  await until(() => world.requests.length === 1, 'the model is asked');
+  return { engine, turn };
+}

@@ -1,7 +1,7 @@
 // The world of the engine's tests, with what the whole turn needs beside: a model that says how much it can read, what
 // people and models read, and input that may leave a list and is kept elsewhere (compacted, rewound, withdrawn).
 import { expect, onTestFinished } from 'vitest';
-import type { Approval, ApprovalDecision, Model, StoredMessage, ToolOutput, TurnEngine } from '../../src/index.js';
+import type { Approval, ApprovalDecision, Model, StoredMessage, TurnEngine } from '../../src/index.js';
 import { World } from '../engine/world.js';
 
 export type { Fate } from '../engine/process-store.js';
@@ -37,13 +37,6 @@ export class WholeWorld extends World {
       const [, input, message] = gone.exec(found) ?? [];
       return !kept.has(input ?? message ?? '') && !imported.has(untraced.exec(found)?.[1] ?? '');
     });
-  }
-
-  /** What the model reads of each call, in the order of the list. */
-  async outputs(sessionId = 's'): Promise<readonly ToolOutput[]> {
-    return (await this.messages(sessionId)).flatMap(({ message }) =>
-      message.role === 'tool' ? message.content.flatMap((part) => ('output' in part ? [part.output] : [])) : [],
-    );
   }
 
   /** The last request of the model, as text: what it can read. */
