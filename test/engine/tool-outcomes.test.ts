@@ -106,7 +106,7 @@ it('a call that takes too long: the model is told, and what may be repeated may 
   await until(() => world.runs.length === 2, 'both run');
   await world.advance(1_000);
   await within(turn.outcome);
-  const [none, idempotent] = (await world.outputs()) as { value: string }[];
+  const [none, idempotent] = (await world.outputs()) as readonly { value: string }[];
   expect(none?.value).toBe('The call timed out after 1000 ms.');
   expect(idempotent?.value).toContain('it may have taken effect');
 });

@@ -76,14 +76,8 @@ export const ENGINE = [
   {
     breaks: 'A call is dispatched before the commit that names it (I1).',
     file: TOOLS,
-    search:
-      '    if (event !== undefined) await this.scope.advance(event);\n' +
-      '    else await this.scope.writeFacts();\n' +
-      '    this.startDispatched();\n',
-    replace:
-      '    this.startDispatched();\n' +
-      '    if (event !== undefined) await this.scope.advance(event);\n' +
-      '    else await this.scope.writeFacts();\n',
+    search: '    const event = this.due();\n',
+    replace: '    this.startDispatched();\n    const event = this.due();\n',
     tests: ['test/engine/scheduling.test.ts', 'test/engine/approvals.test.ts', 'test/engine/doubts.test.ts'],
   },
   {
