@@ -49,7 +49,9 @@ export class Timers {
   }
 
   get deadlines(): Deadlines {
-    return new Map([...this.restored, ...[...this.armed].map(([id, { at }]) => [id, at] as const)]);
+    const deadlines = new Map(this.restored);
+    for (const [id, { at }] of this.armed) deadlines.set(id, at);
+    return deadlines;
   }
 
   /**

@@ -82,11 +82,12 @@ export class WriteQueue {
   }
 
   async #round(tables: Tables): Promise<void> {
-    const steps = await Promise.all(this.#candidates().map((entry) => this.#step(entry, tables)));
-    const batch = steps.filter((pick) => pick !== undefined);
+    const batch = await this.#picks(tables);
     if (batch.length === 0) return;
     try {
-      await tables.write(batch.flatMap(({ step }) => step.ops));
+      const ops: Op[] = [];
+      for (const { step } of batch) for (const op of step.ops) ops.push(op);
+      await tables.write(ops);
     } catch (error) {
       await this.#failed(tables, batch, error);
       return;
@@ -119,15 +120,26 @@ export class WriteQueue {
     return chosen;
   }
 
-  async #step(entry: Entry, tables: Tables): Promise<Pick | undefined> {
-    try {
-      const step = await entry.job.next(tables);
-      if (step !== null) return { entry, step };
-      this.#settle([entry], () => entry.resolve());
-    } catch (error) {
-      this.#settle([entry], () => entry.reject(storeError(error)));
+  /** The next step of each candidate. Most have theirs at hand; the others look into the database, all at once. */
+  async #picks(tables: Tables): Promise<readonly Pick[]> {
+    const picks: Pick[] = [];
+    const looking: Promise<void>[] = [];
+    for (const entry of this.#candidates()) {
+      const take = (step: Step | null): void => {
+        if (step !== null) picks.push({ entry, step });
+        else this.#settle([entry], () => entry.resolve());
+      };
+      const fail = (error: unknown): void => this.#settle([entry], () => entry.reject(storeError(error)));
+      try {
+        const step = entry.job.next(tables);
+        if (step instanceof Promise) looking.push(step.then(take).catch(fail));
+        else take(step);
+      } catch (error) {
+        fail(error);
+      }
     }
-    return undefined;
+    if (looking.length > 0) await Promise.all(looking);
+    return picks;
   }
 
   /** Which of the batch is on disk all the same? The others failed; those behind begin again on the new handle. */
