@@ -5,7 +5,7 @@
 import { messageOf } from '../core/errors.js';
 import type { Head, Marker } from '../core/records.js';
 import * as keys from './keys.js';
-import { readArchive, readSession } from './reads.js';
+import { checkTraces, readArchive, readSession } from './reads.js';
 import { decodeRecord } from './records.js';
 import { isBeingRemoved } from './removal.js';
 import { readable } from './salvage.js';
@@ -60,6 +60,7 @@ async function* sessionsOf(tables: Tables, named: ReadonlySet<string>): AsyncGen
     try {
       await readSession(tables, sessionId);
       await readArchive(tables, sessionId);
+      await checkTraces(tables, head);
     } catch (error) {
       yield { sessionId, what: messageOf(error).replace(`Session ${JSON.stringify(sessionId)}: `, '') };
     }

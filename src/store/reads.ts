@@ -60,6 +60,26 @@ export function readArchive(tables: Tables, sessionId: string): Promise<readonly
   });
 }
 
+/**
+ * Looks at what all turns of a session have left, not only the last one: a record that is newer than the head is of a
+ * commit that the head does not know, so the session has gone back. Costs all records of these kinds.
+ * @throws {TurnError} TURN_DAMAGED
+ */
+export function checkTraces(tables: Tables, { sessionId, revision }: Head): Promise<void> {
+  return tables.atOnce(async (snapshot) => {
+    const view = { tables, snapshot, sessionId, revision };
+    for (const [kind, range] of [
+      ['call', keys.callsOfSession(sessionId)],
+      ['outcome', keys.outcomesOfSession(sessionId)],
+      ['seen', keys.seenOfSession(sessionId)],
+    ] as const) {
+      for await (const [key, bytes] of tables.scan(kind, range, { snapshot })) {
+        decode(view, kind, key, bytes, () => `${kind} ${key}`);
+      }
+    }
+  });
+}
+
 /** @throws {TurnError} TURN_DAMAGED */
 export function readInbox(tables: Tables, sessionId: string): Promise<readonly InboxRecord[]> {
   return tables.atOnce((snapshot) => inboxOf({ tables, snapshot, sessionId, revision: Number.POSITIVE_INFINITY }));

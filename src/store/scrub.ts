@@ -11,7 +11,7 @@ import type { Kind } from './keys.js';
 import * as keys from './keys.js';
 import { partsOfRecord } from './part-deletion.js';
 import { moveOps, nextQuarantine, quarantineOps } from './quarantine.js';
-import { isCheckpointOf, readArchive, readSession } from './reads.js';
+import { checkTraces, isCheckpointOf, readArchive, readSession } from './reads.js';
 import { decodeRecord } from './records.js';
 import { isBeingRemoved } from './removal.js';
 import { decodeHead, markerOf, markerOp } from './sessions.js';
@@ -83,7 +83,7 @@ async function scrubSession(
   const ops: Op[] = await markerRepair(tables, head);
   const suspect = (head.inProgress ? suspicion(sessionId) : undefined) ?? (await staleCheckpoint(tables, head));
   if (suspect !== undefined) ops.push(...(await withoutCheckpoint(tables, sessionId, suspect)));
-  const reason = suspect ?? (await damageOf(tables, sessionId));
+  const reason = suspect ?? (await damageOf(tables, head));
   const damage = reason === undefined ? undefined : { sessionId, agent: head.agent, turnId: head.turnId ?? '', reason };
   if (damage !== undefined) ops.push(damageOp(damage));
   if (ops.length > 0) await tables.write(ops);
@@ -100,10 +100,11 @@ function readable<T>(read: () => T): T | string {
   }
 }
 
-async function damageOf(tables: Tables, sessionId: string): Promise<string | undefined> {
+async function damageOf(tables: Tables, head: Head): Promise<string | undefined> {
   try {
-    await readSession(tables, sessionId);
-    await readArchive(tables, sessionId);
+    await readSession(tables, head.sessionId);
+    await readArchive(tables, head.sessionId);
+    await checkTraces(tables, head);
     return undefined;
   } catch (error) {
     if (error instanceof TurnError && error.code === 'TURN_DAMAGED') return error.message;

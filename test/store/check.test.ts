@@ -55,6 +55,12 @@ describe('a check of all records', () => {
     expect(found).toEqual([{ sessionId: 'a', what: expect.stringMatching(/the transcript has \d+ messages where/) }]);
   });
 
+  it('finds a record of any turn that is newer than the head', async () => {
+    const key = keys.outcomeKey('a.another');
+    const found = await foundAfter(() => [put('outcome', key, encodeRecord('outcome', key, 999, {}, ''))]);
+    expect(found).toEqual([{ sessionId: 'a', what: expect.stringMatching(/revision 999, newer than the head/) }]);
+  });
+
   it('I2: finds a marker that is gone, one too many, one of another turn, and one without a head', async () => {
     const marker = (sessionId: string, turnId: string) => {
       const key = keys.markerKey(sessionId);

@@ -16,7 +16,7 @@ import { readLastRun } from '../../src/store/run-file.js';
 import { swapIn } from '../../src/store/swap.js';
 import { del, type Level as Handle, type Op, put, Tables } from '../../src/store/tables.js';
 import { bundle } from './bundle.js';
-import { appended, checkpointOf, commitAfter, inputOf, textsOf, turnOf } from './fixtures.js';
+import { appended, callOf, checkpointOf, commitAfter, inputOf, outcomeOf, textsOf, turnOf } from './fixtures.js';
 import { temporaryFolder } from './world.js';
 
 let program = '';
@@ -197,6 +197,36 @@ describe('a repair', () => {
     const { sessions } = await repairFolder(path);
     expect(sessions).toMatchObject([{ sessionId: 's', reason: expect.stringContaining('newer than the head') }]);
   });
+
+  it.each(['call', 'outcome', 'seen'] as const)(
+    'names a session that went back to the end of an earlier turn, where a record of its last turn is left: %s',
+    async (kind) => {
+      const store = await openLevelStore({ path });
+      const old = idle(appended(undefined, 's', ['first']));
+      await store.commit(old);
+      const [sessionId, turnId] = ['s', turnOf('s', 2)];
+      const last = idle(commitAfter(old.head, 's', { turnId, dispatched: 1, settled: 1 }));
+      await store.commit({
+        ...last,
+        calls: { put: [callOf(turnId, 0, { state: 'succeeded' })], remove: [] },
+        outcomes: [outcomeOf(turnId)],
+        seen: [{ messageId: 'm', turnId }] as never,
+      });
+      await store.close();
+      const key = keys.headKey(sessionId);
+      const left = {
+        call: keys.callKey(callOf(turnId, 0).callId),
+        outcome: keys.outcomeKey(turnId),
+        seen: keys.seenKey('s', 'm'),
+      };
+      const others = (['call', 'outcome', 'seen'] as const).filter((other) => other !== kind);
+      const gone = others.map((other) => del(other, left[other]));
+      const goneBack = put('head', key, encodeRecord('head', key, 1, { head: old.head, commit: '' }, ''));
+      await damaged([goneBack, ...gone]);
+      const { sessions } = await repairFolder(path);
+      expect(sessions).toMatchObject([{ sessionId, reason: expect.stringMatching(`${kind} .* newer than the head`) }]);
+    },
+  );
 
   it('says of what it cannot name that it may be: the end of the log was lost, with a whole commit of an idle session', async () => {
     const store = await openLevelStore({ path });
