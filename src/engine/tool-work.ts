@@ -151,7 +151,7 @@ export class ToolWork {
     else await this.scope.writeFacts();
     // What waits for the next checkpoint is progress until then (I9).
     if (records.answer === undefined) {
-      for (const call of batch) if (records.journal.isHadAgain(call)) this.scope.announce(callEvent(call), false);
+      for (const call of batch) if (records.isHadAgain(call)) this.scope.announce(callEvent(call), false);
     }
     this.startDispatched();
     if (!this.isRunning) this.quiet?.();

@@ -216,7 +216,12 @@ export class TurnRecords {
   /** Changes of calls on disk that no debounce holds back: only what is had again is, once the model is shown it. */
   get hasUrgentChanges(): boolean {
     const open = this.answer?.meta.id;
-    return this.journal.changedStored().some((call) => call.messageId === open || !this.journal.isHadAgain(call));
+    return this.journal.changedStored().some((call) => call.messageId === open || !this.isHadAgain(call));
+  }
+
+  /** Its outcome is lost in a crash and had again, without a person: what one has said covers no second dispatch. */
+  isHadAgain(call: CallRecord): boolean {
+    return call.approval === null && !this.isGranted(call.toolName) && this.journal.isHadAgain(call);
   }
 
   /** Outcomes, notes and dispatches of calls that are on disk already; the transcript stays as it was saved. */

@@ -38,9 +38,13 @@ export class TurnWrites {
     this.checkpointedAt = this.settings.clock.now();
   }
 
-  /** The last checkpoint is so young that a debounced one can wait for the next boundary. */
+  /**
+   * The last checkpoint is so young that a debounced one can wait for the next boundary. Where the clock was set back
+   * meanwhile, nobody knows how old it is.
+   */
   get hasJustWritten(): boolean {
-    return this.settings.clock.now() - this.checkpointedAt < CHECKPOINT_DEBOUNCE_MS;
+    const age = this.settings.clock.now() - this.checkpointedAt;
+    return age >= 0 && age < CHECKPOINT_DEBOUNCE_MS;
   }
 
   async checkpointAt(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {

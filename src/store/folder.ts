@@ -3,7 +3,6 @@
  * that a refusal says what to do. Must not know what is stored in it, nor whose folder it is.
  */
 import { realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Backing } from './database.js';
 import { findRecord } from './find-record.js';
@@ -32,7 +31,7 @@ export function reserveFolder(folder: string): Backing {
  */
 export async function resolveFolder(path: string): Promise<string> {
   try {
-    await makeFolder(resolve(path));
+    await makeFolder(path);
     return await realpath(path);
   } catch (error) {
     throw new TurnError('TURN_STORE_FAILED', `The folder ${path} cannot be used: ${messageOf(error)}`, {

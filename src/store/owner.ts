@@ -169,7 +169,10 @@ export function forgetOpenings(folder: string): void {
 }
 
 const leftOpenings = (folder: string): readonly string[] =>
-  readdirSync(folder).filter((name) => name.startsWith(OPENING) && !name.startsWith(ownOpening()) && !isAlive(name));
+  readdirSync(folder).filter((name) => name.startsWith(OPENING) && !isOwn(name) && !isAlive(name));
+
+/** A claim on it is as well. */
+const isOwn = (name: string): boolean => name.split('.', 1)[0] === ownOpening();
 
 /** In a container a service has the same pid in each of its lives: only the start tells one from the next. */
 function isAlive(name: string): boolean {

@@ -157,11 +157,17 @@ export class Tables {
       for (;;) {
         const entries = await this.#watched(() => iterator.nextv(chunk));
         if (entries.length === 0) return;
+        let page: Entry[] = [];
         for (const entry of entries) {
           entry[0] = entry[0].slice(keyAt);
-          if (name !== PART && isReference(entry[1])) entry[1] = await this.#whole(name, entry[0], entry[1], snapshot);
+          page.push(entry);
+          if (name === PART || !isReference(entry[1])) continue;
+          entry[1] = await this.#whole(name, entry[0], entry[1], snapshot);
+          // What was read ahead only names large records: all of them whole at once would be gigabytes.
+          yield page;
+          page = [];
         }
-        yield entries;
+        if (page.length > 0) yield page;
       }
     } finally {
       await iterator.close();

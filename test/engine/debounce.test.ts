@@ -1,33 +1,27 @@
 // Work without effects is written once in a debounce: what a crash takes of it is had again. Everything that cannot be
 // had again is durable when it is told, however young the last checkpoint is.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CHECKPOINT_DEBOUNCE_MS } from '../../machines/index.js';
 import type { ToolContext, ToolSet } from '../../src/index.js';
 import { never, until, within } from './waiting.js';
-import { type Answer, act, calls, createWorld, hello, look, type World } from './world.js';
+import { type Answer, act, calls, createWorld, HOUR_MS, hello, look, only, type World } from './world.js';
 
 const EACH_MS = 500;
 
+const after = (world: World, ms: number, answer: Answer): Answer => {
+  return async (request, call) => {
+    await new Promise<void>((resolve) => world.clock.after(ms, resolve));
+    return typeof answer === 'function' ? answer(request, call) : answer;
+  };
+};
+
 /** The model takes half a second for each answer. */
 const slowly = (world: World, ...answers: readonly Answer[]): void =>
-  world.says(
-    ...answers.map((answer): Answer => {
-      return async (request, call) => {
-        await new Promise<void>((resolve) => world.clock.after(EACH_MS, resolve));
-        return typeof answer === 'function' ? answer(request, call) : answer;
-      };
-    }),
-  );
+  world.says(...answers.map((answer) => after(world, EACH_MS, answer)));
 
 /** A turn whose first answer was written because its debounce was over, and whose tool has not run yet. */
 async function writtenAnswer(world: World, answer: Answer, tools: ToolSet): Promise<void> {
-  world.says(
-    async (request, call) => {
-      await new Promise<void>((resolve) => world.clock.after(CHECKPOINT_DEBOUNCE_MS, resolve));
-      return typeof answer === 'function' ? answer(request, call) : answer;
-    },
-    { hang: true },
-  );
+  world.says(after(world, CHECKPOINT_DEBOUNCE_MS, answer), { hang: true });
   await world.boot({ tools }).startTurn(hello);
   await until(() => world.requests.length === 1, 'the model is asked');
   await world.advance(CHECKPOINT_DEBOUNCE_MS);
@@ -44,6 +38,23 @@ it('a turn without effects is written once in a debounce, whichever boundary is 
   for (let n = 0; n < iterations; n += 1) await world.advance(EACH_MS);
   expect(world.requests).toHaveLength(iterations + 1);
   expect(world.process.store.commits - before).toBe((iterations * EACH_MS) / CHECKPOINT_DEBOUNCE_MS);
+});
+
+it('a clock that was set back holds no checkpoint back', async () => {
+  const world = createWorld();
+  slowly(world, calls('read'), calls('read'));
+  world.says({ hang: true });
+  await world.boot({ tools: { read: look(() => 'read') } }).startTurn(hello);
+  await until(() => world.requests.length === 1, 'the model is asked');
+  const { now } = world.clock;
+  Object.assign(world.clock, { now: () => now() - HOUR_MS });
+  await world.advance(EACH_MS);
+  await until(() => world.requests.length === 2, 'the model is asked again');
+  expect((await world.messages()).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
+  // From here on the time of that checkpoint is known again.
+  await world.advance(EACH_MS);
+  await until(() => world.requests.length === 3, 'and again');
+  expect(await world.messages()).toHaveLength(2);
 });
 
 it('the outcome of a call without effects waits with the message that shows it, is told as progress, and is written with it', async () => {
@@ -118,4 +129,36 @@ it('an outcome with an effect is durable before the model is shown it, however y
   await writtenAnswer(world, calls('mail', 'read'), { mail: act(() => 'sent'), read: look(() => 'read') });
   await until(() => world.requests.length === 2, 'the model is asked again');
   expect((await world.calls()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+});
+
+describe('an outcome that a person made possible is durable before the model is shown it', () => {
+  const asks = { read: look(() => 'read', { approval: 'required' }) };
+
+  it('by a decision, which covers no second run', async () => {
+    const world = createWorld();
+    world.says(calls('read'), { hang: true });
+    const engine = world.boot({ tools: asks });
+    await engine.startTurn({ ...hello, attended: true });
+    await until(async () => (await engine.approvals()).length === 1, 'a person is asked');
+    await engine.decideApproval(only(await engine.approvals()).id, { allow: true, by: 'ann' });
+    await until(() => world.requests.length === 2, 'the model is asked again');
+    expect((await world.calls()).map(({ state }) => state)).toEqual(['succeeded']);
+  });
+
+  it('by a grant, which holds only while somebody is there', async () => {
+    const world = createWorld();
+    const again = after(world, CHECKPOINT_DEBOUNCE_MS, calls(['read', { again: true }]));
+    world.says(calls('read'), again, { hang: true });
+    const engine = world.boot({ tools: asks });
+    await engine.startTurn({ ...hello, attended: true });
+    await until(async () => (await engine.approvals()).length === 1, 'a person is asked');
+    await engine.decideApproval(only(await engine.approvals()).id, { allow: true, by: 'ann', grant: 'session' });
+    await until(() => world.requests.length === 2, 'the model is asked again');
+    await world.advance(CHECKPOINT_DEBOUNCE_MS);
+    await until(() => world.requests.length === 3, 'and again');
+    expect((await world.calls()).map(({ state, approval }) => [state, approval?.by])).toEqual([
+      ['succeeded', 'ann'],
+      ['succeeded', undefined],
+    ]);
+  });
 });

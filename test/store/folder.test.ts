@@ -106,6 +106,14 @@ describe('a folder', () => {
     expect(await makeFolder(path)).toEqual([]);
   });
 
+  it('is made where the system finds it, also above what a link leads to', async () => {
+    mkdirSync(join(scratch, 'releases', '7'), { recursive: true });
+    symlinkSync(join(scratch, 'releases', '7'), join(scratch, 'current'), 'junction');
+    await (await openLevelStore({ path: `${scratch}/current/../turns` })).close();
+    const below = process.platform === 'win32' ? scratch : join(scratch, 'releases');
+    expect(existsSync(join(below, 'turns', 'CURRENT'))).toBe(true);
+  });
+
   it('opens once in a process, under whatever name it is reached', async () => {
     const store = await openLevelStore({ path });
     const link = join(scratch, 'link');

@@ -1,10 +1,10 @@
 // An opening that takes long stays the only one, and one whose thread was ended stands in nobody's way.
 import fs, { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openedAlone } from '../../src/store/owner.js';
+import { diedOpening, forgetOpenings, openedAlone } from '../../src/store/owner.js';
 import { temporaryFolder } from './world.js';
 
 const locked = { code: 'TURN_STORE_LOCKED' };
@@ -121,6 +121,22 @@ describe('an opening of a folder', () => {
       syncBuiltinESMExports();
     }
   });
+
+  it.runIf(process.platform === 'linux')(
+    'is not taken for one of an earlier process whose number was the same and whose start only begins alike',
+    async () => {
+      let own = '';
+      await openedAlone(path, async () => {
+        own = basename(opening());
+      });
+      writeFileSync(join(path, `${own}0`), '');
+      expect(diedOpening(path)).toBe(true);
+      forgetOpenings(path);
+      expect(readdirSync(path)).toEqual([]);
+      for (const name of [own, `${own}.1.2`]) writeFileSync(join(path, name), '');
+      expect(diedOpening(path)).toBe(false);
+    },
+  );
 
   it('that names no thread counts for a minute after it was touched', async () => {
     await leftBy('');

@@ -243,6 +243,26 @@ describe.each(WORLDS)('large records in %s', (name) => {
     });
   });
 
+  it('are joined one at a time while a range is read, however many there are', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      await store.commit(appended(undefined, 's', ['small', large('a'), large('b'), 'small', large('c')]));
+      await store.close();
+      await world.inspect(async (tables) => {
+        let reads = 0;
+        const { level } = tables;
+        const get = level.get.bind(level);
+        level.get = (...asked) => {
+          reads += 1;
+          return get(...asked);
+        };
+        const seen: number[] = [];
+        for await (const _entry of tables.scan('message')) seen.push(reads);
+        expect(seen).toEqual([3, 3, 6, 9, 9]);
+      });
+    });
+  });
+
   it('are read at one moment, also where they are overwritten between the record and its parts', async () => {
     await inWorld(name, async (world) => {
       const key = keys.turnKey('s');
