@@ -14,8 +14,9 @@ export function spreadOf(rounds) {
  * bounds the ratio where there is a floor and the value where there is none; without one the figure is only reported.
  *
  * `count`: depends on no clock and no disk, so that every machine gives the same and CI compares it.
+ * `told`: belongs into a text although it has no target.
  */
-export function figure({ workload, name, unit, rounds, floors, target, count = false }) {
+export function figure({ workload, name, unit, rounds, floors, target, count = false, told = false }) {
   const value = spreadOf(rounds);
   const ratio = floors === undefined ? undefined : spreadOf(rounds.map((round, index) => round / floors[index]));
   const compared = ratio ?? value;
@@ -29,5 +30,6 @@ export function figure({ workload, name, unit, rounds, floors, target, count = f
       ? {}
       : { target, met: target.atLeast ? compared.median >= target.atLeast : compared.median <= target.atMost }),
     count,
+    told: told || target !== undefined,
   };
 }
