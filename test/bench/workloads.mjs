@@ -27,7 +27,7 @@ export const LIMITS = {
   B1:
     'between two batches runs JavaScript that the disk does not wait for: the moves of the chart, the check and the ' +
     'encoding of each record, the turns of the event loop; on a disk that answers in a fraction of a millisecond that is ' +
-    'most of an iteration. Behind a long history it is the copy of the list that each request gets, since a port may keep it.',
+    'most of an iteration; behind a long history it is the copy of the list that each request gets, since a port may keep it.',
   B2: 'nothing waits for the disk here: the moves of the chart and what they announce are the CPU time.',
   B3:
     'one thread does the work of all sessions: their JavaScript takes longer than the batches they share, and while it ' +
