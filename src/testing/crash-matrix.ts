@@ -45,7 +45,10 @@ export interface CrashMatrixOptions {
   readonly seed?: string;
   /** false (default): time is simulated and hours pass at once. true: for tools that use real timers or the network. */
   readonly realTime?: boolean;
-  /** How long one process may take, in ms on the wall. Default 10,000. */
+  /**
+   * With `realTime`: for how many ms on the wall nothing may happen in a process, no write, effect or call of the model,
+   * before it counts as stuck. Default 30,000. In simulated time it is stuck when no timer and no work is left.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -174,7 +177,7 @@ function agentOf(options: CrashMatrixOptions): Agent {
   if (typeof options !== 'object' || options === null) throw new TypeError('crashMatrix needs an options object.');
   checkFields(options, KNOWN, (name) => name);
   checkFields(options.expect ?? {}, { outcome: true, effects: true }, (name) => `expect.${name}`);
-  const { createEngine, model, scenario, ledger, realTime = false, timeoutMs = 10_000 } = options;
+  const { createEngine, model, scenario, ledger, realTime = false, timeoutMs = 30_000 } = options;
   for (const [name, value] of Object.entries({ createEngine, model, scenario })) {
     if (typeof value !== 'function') throw new TypeError(`crashMatrix needs ${name}, a function.`);
   }

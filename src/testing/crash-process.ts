@@ -25,6 +25,9 @@ export interface ProcessStart {
   readonly onCommit: (commit: Commit) => void;
 }
 
+/** Lines of one process in the timeline. */
+const MOST_TOLD = 2_000;
+
 export class CrashProcess {
   readonly store: CrashStore;
   readonly clock: SimulatedClock;
@@ -37,6 +40,7 @@ export class CrashProcess {
   readonly #drop: () => void;
   #died!: () => void;
   #effects = 0;
+  #told = 0;
 
   constructor(start: ProcessStart) {
     this.#start = start;
@@ -91,8 +95,15 @@ export class CrashProcess {
     this.#drop();
   }
 
+  /** Does more than any that comes to an end, and was cut off: it might never have let anybody look at it again. */
+  get isEndless(): boolean {
+    return this.#told > MOST_TOLD;
+  }
+
   tell(what: string): void {
     this.#start.timeline.add(this.#start.number, what);
+    this.#told += 1;
+    if (this.isEndless) this.end();
   }
 
   #mortal(model: Model): Model {

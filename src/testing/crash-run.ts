@@ -72,7 +72,8 @@ type End =
 
 export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: RealWork): Promise<CrashRun> {
   const timeline = new Timeline();
-  const time = agent.realTime ? realTime(work) : simulatedTime(work, () => timeline.length);
+  const happened = (): number => timeline.length;
+  const time = agent.realTime ? realTime(work, happened, agent.timeoutMs) : simulatedTime(work, happened);
   timeline.startAt(() => time.clock.now());
   const before = agent.ledger.entries.length;
   /** Inputs by idempotency key, of every call that any process knew of. */
@@ -96,7 +97,7 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
     // What its tools still do is done before the next process starts, or the effects are counted: a request that was
     // sent may land, also one that the scenario did not wait for.
     await turns();
-    await work.over(() => timeline.length);
+    await work.over(happened);
     await turns();
     if (!end.died) {
       const effects = agent.ledger.entries.slice(before).map((entry) => effectOf(entry, inputs));
@@ -123,13 +124,12 @@ async function live(agent: Agent, process: CrashProcess, time: Time): Promise<En
   void Promise.race([life, death]).then((first) => {
     end = first;
   });
-  const latest = performance.now() + agent.timeoutMs;
-  while (performance.now() < latest) {
+  while (!time.isStuck && !process.isEndless) {
     await turns();
     if (end !== undefined) return end;
     await time.pass();
   }
-  process.tell(`IS STUCK for ${agent.timeoutMs} ms`);
+  process.tell(`IS STUCK: ${process.isEndless ? 'it goes on without end' : 'nothing happens any more'}`);
   return { died: false, outcome: 'stuck', parked: [] };
 }
 

@@ -14,6 +14,11 @@ const TURNS = 3;
  */
 const PATIENCE_MS = 1_000;
 const PATIENCE_LOOKS = 500;
+/**
+ * How often simulated time passes, with no real work under way, before nothing will happen any more. Counted in timers
+ * that fired and in looks at a loop that had its turns: how fast the machine is does not come into it.
+ */
+const PASSES = 2_000;
 
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -23,6 +28,8 @@ export interface Time {
   readonly clock: SimulatedClock;
   /** Lets the next thing happen. */
   pass(): Promise<void>;
+  /** Nothing has happened for so long that nothing will. */
+  readonly isStuck: boolean;
 }
 
 /**
@@ -87,27 +94,65 @@ function open(): Map<string, number> {
   return found;
 }
 
-/** Hours pass at once: the next timer fires as soon as nothing else can happen. */
+/** Counts looks at something that may have moved since the last one. */
+class Standstill {
+  readonly #happened: () => number;
+  #seen = -1;
+  #since = 0;
+  looks = 0;
+
+  constructor(happened: () => number) {
+    this.#happened = happened;
+  }
+
+  look(): void {
+    const now = this.#happened();
+    if (now !== this.#seen) {
+      this.#seen = now;
+      this.#since = performance.now();
+      this.looks = 0;
+    }
+    this.looks += 1;
+  }
+
+  get ms(): number {
+    return performance.now() - this.#since;
+  }
+}
+
+/** Hours pass at once: the next timer fires as soon as nothing else can happen. `happened` counts what has. */
 export function simulatedTime(work: RealWork, happened: () => number): Time {
   const clock = steppedClock();
+  const still = new Standstill(happened);
   return {
     clock,
     async pass() {
       if (await work.waited(happened())) return;
+      still.look();
       if (clock.nextAt === undefined) await sleep(1);
       else await clock.advance(clock.nextAt - clock.now());
+    },
+    get isStuck() {
+      return still.looks > PASSES;
     },
   };
 }
 
-/** By the clock on the wall. */
-export const realTime = (work: RealWork): Time => ({
-  clock: { ...systemClock, advance: (ms) => sleep(ms) },
-  async pass() {
-    work.look();
-    await sleep(1);
-  },
-});
+/** By the clock on the wall; it is stuck where nothing has happened for so many ms. */
+export function realTime(work: RealWork, happened: () => number, timeoutMs: number): Time {
+  const still = new Standstill(happened);
+  return {
+    clock: { ...systemClock, advance: (ms) => sleep(ms) },
+    async pass() {
+      work.look();
+      still.look();
+      await sleep(1);
+    },
+    get isStuck() {
+      return still.looks > PATIENCE_LOOKS && still.ms > timeoutMs;
+    },
+  };
+}
 
 /** A clock whose timers can be dropped together, as they are when a process ends. */
 export function droppable(clock: SimulatedClock): { readonly clock: SimulatedClock; drop(): void } {

@@ -243,7 +243,31 @@ describe('a scenario that cannot be judged', () => {
 
   it('is stuck when it never ends', async () => {
     const scenario = () => new Promise(() => undefined);
-    await expect(run({}, { scenario, timeoutMs: 50 })).rejects.toThrow('the outcome is stuck');
+    const reason = /the outcome is stuck.*IS STUCK: nothing happens any more/s;
+    await expect(run({}, { scenario })).rejects.toThrow(reason);
+    await expect(run({}, { scenario, realTime: true, timeoutMs: 50 })).rejects.toThrow(reason);
+  });
+
+  it('is stuck when it goes on without end', async () => {
+    const scenario = async (engine: TurnEngine) => {
+      for (let n = 0; ; n += 1) {
+        await (await engine.sendMessage({ sessionId: `s${n}`, input: 'buy', attended: true })).turn.outcome;
+      }
+    };
+    const model = () => scriptedModel(() => 'bought');
+    await expect(run({}, { scenario, model })).rejects.toThrow(
+      /the outcome is stuck.*IS STUCK: it goes on without end/s,
+    );
+  });
+
+  it('is not stuck on a machine that is slow', async () => {
+    const model = () =>
+      scriptedModel((_request, modelCall) => {
+        for (const until = performance.now() + 20; performance.now() < until; );
+        return SHOPPING[modelCall] ?? 'paid';
+      });
+    const report = await run({}, { model, timeoutMs: 1, seed: 'crash at effect 1' });
+    expect(report, String(report)).toMatchObject({ failures: 0, outcomes: { completed: 1 } });
   });
 
   it('is a failure of the schedule where a crash makes it throw', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CrashStore } from '../../src/testing/crash-store.js';
-import { droppable, RealWork, realTime, simulatedTime } from '../../src/testing/crash-time.js';
+import { droppable, RealWork, realTime, simulatedTime, type Time } from '../../src/testing/crash-time.js';
 import { steppedClock } from '../../src/testing/simulated-clock.js';
 
 describe('the clock of a process', () => {
@@ -37,7 +37,7 @@ describe('the clock of a process', () => {
   });
 
   it('keeps no timer of the real clock open when its process is gone', async () => {
-    const { clock, drop } = droppable(realTime(new RealWork()).clock);
+    const { clock, drop } = droppable(realTime(new RealWork(), () => 0, 1_000).clock);
     let fired = false;
     clock.after(1, () => {
       fired = true;
@@ -89,7 +89,7 @@ describe('simulated time', () => {
     await work.over(() => 0);
     expect(work.look()).toBe(false);
     clearTimeout(timer);
-    await realTime(work).pass();
+    await realTime(work, () => 0, 1_000).pass();
     await landsFirst(work);
   });
 
@@ -108,6 +108,49 @@ describe('simulated time', () => {
     await work.over(() => 0);
     expect(landed).toBe(true);
     await sending;
+  });
+});
+
+describe('a process is stuck', () => {
+  /** Passes of time until it is, and none where it is not after many. */
+  async function passesOf(time: Time, most: number): Promise<number | undefined> {
+    for (let passes = 0; passes <= most; passes += 1) {
+      if (time.isStuck) return passes;
+      await time.pass();
+    }
+    return undefined;
+  }
+
+  it('in simulated time, after so many timers that led to nothing', async () => {
+    const time = simulatedTime(new RealWork(), () => 0);
+    const again = (): void => void time.clock.after(60_000, again);
+    again();
+    expect(await passesOf(time, 3_000)).toBeGreaterThan(1_000);
+  });
+
+  it('in simulated time, not while anything happens, however long each of it takes', async () => {
+    let happened = 0;
+    const time = simulatedTime(new RealWork(), () => happened);
+    const again = (): void => {
+      happened += 1;
+      time.clock.after(60_000, again);
+    };
+    again();
+    expect(await passesOf(time, 3_000)).toBeUndefined();
+  });
+
+  it('in real time, when nothing has happened for as long as it may, and it was let run in that', async () => {
+    const passes = await passesOf(
+      realTime(new RealWork(), () => 0, 1),
+      3_000,
+    );
+    expect(passes).toBeGreaterThan(100);
+    expect(
+      await passesOf(
+        realTime(new RealWork(), () => 0, 3_600_000),
+        1_000,
+      ),
+    ).toBeUndefined();
   });
 });
 
