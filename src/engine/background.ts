@@ -5,10 +5,9 @@
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Clock } from '../core/ports.js';
 import type { Announcer } from './announcer.js';
-import { pause } from './clock.js';
 import type { CutOff } from './cut-off.js';
 import type { TurnName } from './driver-start.js';
-import { FIRST_RETRY_MS, LAST_RETRY_MS } from './turn-commits.js';
+import { untilStored } from './until-stored.js';
 
 /** Work of the engine itself, in no turn's name. */
 export const NOBODY: TurnName = { sessionId: '', turnId: '' };
@@ -36,7 +35,7 @@ export class Background {
   run(turn: TurnName, work: () => Promise<unknown>): Promise<void> {
     const running = work().catch((thrown: unknown) => {
       if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
-      this.announcer.announce({ type: 'storeFailed', reason: messageOf(thrown) }, turn, false);
+      this.tell(messageOf(thrown), turn);
     });
     this.running.add(running);
     return running.then(() => void this.running.delete(running));
@@ -44,23 +43,21 @@ export class Background {
 
   /** The same for work that has to be durable in the end: while the store fails it is tried again, with growing pauses. */
   untilStored(turn: TurnName, work: () => Promise<unknown>): void {
-    void this.run(turn, async () => {
-      for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
-        try {
-          await work();
-          return;
-        } catch (thrown) {
-          const failed = thrown instanceof TurnError && thrown.code === 'TURN_STORE_FAILED';
-          if (!failed || this.engine.closing) throw thrown;
-          this.announcer.announce({ type: 'storeFailed', reason: thrown.message }, turn, false);
-          await pause(this.clock, waitMs, this.engine.gone.signal);
-        }
-      }
-    });
+    const patience = {
+      clock: this.clock,
+      isOver: () => this.engine.closing,
+      hurry: this.engine.gone,
+      failed: ({ message }: TurnError) => this.tell(message, turn),
+    };
+    void this.run(turn, () => untilStored(work, patience));
   }
 
   /** Resolves when nothing is left to run. */
   async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  private tell(reason: string, turn: TurnName): void {
+    this.announcer.announce({ type: 'storeFailed', reason }, turn, false);
   }
 }

@@ -2,16 +2,14 @@
  * Owns how a turn becomes durable: it builds the commits of one driver and keeps at each until it is on disk.
  * Must not know what led to a commit. While one fails, nobody goes on: event, ownership and running tools are kept.
  */
-import { TurnError } from '../core/errors.js';
+import type { TurnError } from '../core/errors.js';
 import type { Clock, Lease } from '../core/ports.js';
 import type { Head } from '../core/records.js';
+import { CutOff } from './cut-off.js';
 import type { CommitParts, HeadWriter } from './head-writer.js';
 import type { TurnRecords } from './turn-records.js';
+import { type Patience, untilStored } from './until-stored.js';
 import type { Durable, Written } from './written.js';
-
-/** Pauses between tries of what has to be durable, growing from the first to the last. */
-export const FIRST_RETRY_MS = 250;
-export const LAST_RETRY_MS = 15_000;
 
 export interface CommitListener {
   /** Called at each failed try. */
@@ -29,8 +27,8 @@ export class TurnCommits {
   /** When this driver began, and how much time the turn had with earlier ones. */
   private readonly since: number;
   private readonly activeBefore: number;
-  private wake: (() => void) | undefined;
-  private givenUp = false;
+  private readonly givenUp = new CutOff();
+  private readonly patience: Patience;
 
   constructor(
     writer: HeadWriter,
@@ -45,6 +43,12 @@ export class TurnCommits {
     this.listener = ports.listener;
     this.since = ports.clock.now();
     this.activeBefore = ports.activeBefore;
+    this.patience = {
+      clock: ports.clock,
+      isOver: () => this.givenUp.isAborted,
+      hurry: this.givenUp,
+      failed: (error) => ports.listener.failed(error),
+    };
   }
 
   get head(): Head {
@@ -61,19 +65,8 @@ export class TurnCommits {
    */
   async write(written: Written, patch: Partial<Head>, parts: CommitParts = {}): Promise<void> {
     const commit = this.build(written, patch, parts);
-    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
-      try {
-        await this.writer.write(commit);
-        this.listener.durable(this.records.markWritten(written));
-        return;
-      } catch (thrown) {
-        const failed = thrown instanceof TurnError && thrown.code === 'TURN_STORE_FAILED';
-        // Anything else will not get better by trying again: a conflict, a closed store, a defect.
-        if (!failed || this.givenUp) throw thrown;
-        this.listener.failed(thrown);
-        await this.pause(waitMs);
-      }
-    }
+    await untilStored(() => this.writer.write(commit), this.patience);
+    this.listener.durable(this.records.markWritten(written));
   }
 
   /** One try: for a commit whose caller still waits for an answer and has lost nothing if it fails. */
@@ -84,8 +77,7 @@ export class TurnCommits {
 
   /** The process is closing: a commit that fails now is not tried again. */
   giveUp(): void {
-    this.givenUp = true;
-    this.wake?.();
+    this.givenUp.abort(() => new Error('the process is closing'));
   }
 
   private build(written: Written, patch: Partial<Head>, parts: CommitParts) {
@@ -94,15 +86,5 @@ export class TurnCommits {
     const progress: Partial<Head> = written.progress ? { lastProgressAt: now, attempts: 0 } : {};
     const all = Object.assign({}, written.parts, parts);
     return this.writer.next(all, this.lease, written.patch, { activeMs: this.activeMs }, progress, patch);
-  }
-
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const disarm = this.clock.after(ms, resolve);
-      this.wake = () => {
-        disarm();
-        resolve();
-      };
-    });
   }
 }

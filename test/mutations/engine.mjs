@@ -195,8 +195,8 @@ export const ENGINE = [
   },
   {
     breaks: 'A commit that fails is not tried again: the turn is lost.',
-    file: 'src/engine/turn-commits.ts',
-    search: 'if (!failed || this.givenUp) throw thrown;',
+    file: 'src/engine/until-stored.ts',
+    search: 'if (!failed || patience.isOver()) throw thrown;',
     replace: 'throw thrown;',
     tests: ['test/engine/store-failures.test.ts'],
   },
