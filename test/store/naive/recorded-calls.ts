@@ -24,6 +24,13 @@ interface Hooks {
   _batch: Call;
   _clear: Call;
   _get: Call;
+  _chainedBatch(this: Level): Chained;
+}
+/** A batch that is handed over op by op. */
+interface Chained {
+  _put(key: unknown, value: unknown): void;
+  _del(key: unknown): void;
+  _write(options: object): Promise<unknown>;
 }
 
 const hooks = Level.prototype as unknown as Hooks;
@@ -43,6 +50,7 @@ function partsOf(how: Write['how'], given: readonly unknown[]): readonly [readon
   return [[], given[0] as object];
 }
 
+const locationOf = (level: Level): string => (level as unknown as { location: string }).location;
 const logsIn = (folder: string): readonly string[] => readdirSync(folder).filter((name) => name.endsWith('.log'));
 
 export class RecordedCalls {
@@ -56,7 +64,7 @@ export class RecordedCalls {
       const original = hooks[`_${how}`];
       const listen = async (level: Level, given: unknown[]) => {
         const result = await original.apply(level, given);
-        this.#note(how, (level as unknown as { location: string }).location, given);
+        this.#note(how, locationOf(level), given);
         return result;
       };
       const spy = vi.spyOn(hooks, `_${how}`).mockImplementation(function (this: Level, ...given) {
@@ -64,6 +72,31 @@ export class RecordedCalls {
       });
       this.#spies.push(spy);
     }
+    const original = hooks._chainedBatch;
+    const listen = (level: Level) => this.#listened(original.call(level), locationOf(level));
+    const spy = vi.spyOn(hooks, '_chainedBatch').mockImplementation(function (this: Level) {
+      return listen(this);
+    });
+    this.#spies.push(spy);
+  }
+
+  #listened(batch: Chained, folder: string): Chained {
+    const [add, remove, write] = [batch._put.bind(batch), batch._del.bind(batch), batch._write.bind(batch)];
+    const ops: Op[] = [];
+    return Object.assign(batch, {
+      _put: (key: unknown, value: unknown) => {
+        ops.push({ key, value });
+        add(key, value);
+      },
+      _del: (key: unknown) => {
+        ops.push({ key });
+        remove(key);
+      },
+      _write: async (options: object) => {
+        await write(options);
+        this.#note('batch', folder, [ops, options]);
+      },
+    });
   }
 
   #note(how: Write['how'], folder: string, given: readonly unknown[]): void {

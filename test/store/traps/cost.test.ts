@@ -38,7 +38,12 @@ function text(seed: string, length: number): string {
   return made.slice(0, length);
 }
 
-const writesTo = (folder: string) => calls.writes.filter((write) => write.folder === folder);
+/** None would be within every bound: a way of writing that nobody listens to. */
+function writesTo(folder: string) {
+  const writes = calls.writes.filter((write) => write.folder === folder);
+  expect(writes).not.toEqual([]);
+  return writes;
+}
 const bytesTo = (folder: string): number => writesTo(folder).reduce((sum, { bytes }) => sum + bytes, 0);
 
 describe('a growing transcript', () => {
@@ -59,6 +64,7 @@ describe('a growing transcript', () => {
     expect(textsOf(await store.messages('s'))).toEqual(list);
     await store.close();
     expect(bytesTo(plain)).toBeGreaterThan(content * (checkpoints / 2));
+    expect(bytesTo(path)).toBeGreaterThan(content);
     expect(bytesTo(path)).toBeLessThan(content * 1.5);
   });
 });
@@ -100,6 +106,7 @@ describe('each synced write waits for the disk', () => {
     const shared = writesTo(path).length - before;
     await store.close();
     expect(writesTo(plain).filter(({ sync }) => sync)).toHaveLength(ids.length);
+    expect(shared).toBeGreaterThanOrEqual(1);
     expect(shared).toBeLessThanOrEqual(4);
   });
 });
