@@ -1,22 +1,12 @@
 // The life of one process: an engine on a disk, until everything rests or the process dies. The engine works in
 // microtasks only, so one turn of the event loop is everything that can happen without the clock; then senders, people
 // and the clock have their turn, always in the same order. The same life gives the same moments, every time.
-import {
-  type Clock,
-  createTurnEngine,
-  type Head,
-  type Json,
-  type Model,
-  type ModelRequest,
-  type ToolContext,
-  type TurnEngine,
-  TurnError,
-  type TurnEvent,
-} from '../../../src/index.js';
+import { createTurnEngine, type Json, type Model, type TurnEngine, TurnError } from '../../../src/index.js';
 import { CrashStore, type DiskImage } from '../../../src/testing/crash-store.js';
 import { scriptedModel } from '../../../src/testing/index.js';
 import { never } from '../../../src/testing/mortal-store.js';
-import { phaseStepIsInChart } from './chart-steps.js';
+import { LifeChecks } from './life-checks.js';
+import { LifeClock } from './life-clock.js';
 import type { Outside } from './outside.js';
 import { checkImages } from './rules.js';
 import type { Act, Scenario } from './scenario.js';
@@ -48,52 +38,18 @@ const ROUNDS = 400;
 const RECOVERIES = 5;
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-class LifeClock implements Clock {
-  private readonly outside: Outside;
-  private readonly timers = new Set<{ readonly at: number; readonly fire: () => void }>();
-
-  constructor(outside: Outside) {
-    this.outside = outside;
-  }
-
-  now(): number {
-    return this.outside.now;
-  }
-
-  after(ms: number, fire: () => void): () => void {
-    const timer = { at: this.outside.now + Math.max(0, ms), fire };
-    this.timers.add(timer);
-    return () => this.timers.delete(timer);
-  }
-
-  get next(): number | undefined {
-    let next: number | undefined;
-    for (const { at } of this.timers) if (next === undefined || at < next) next = at;
-    return next;
-  }
-
-  /** Those that are due, in the order in which they were set. */
-  fireDue(): void {
-    for (const timer of [...this.timers]) {
-      if (timer.at > this.outside.now || !this.timers.delete(timer)) continue;
-      timer.fire();
-    }
-  }
-}
-
 export class Life {
   readonly outside: Outside;
   readonly store: CrashStore;
   readonly engine: TurnEngine;
   readonly clock: LifeClock;
+  readonly checks: LifeChecks;
   /** Sessions where somebody has said in this life that they are there. */
   readonly present = new Set<string>();
   private readonly scenario: Scenario;
   private readonly orders: Orders;
-  private readonly began: View;
   private readonly underWay = new Set<string>();
   private readonly refused = new Set<string>();
-  private readonly phases = new Map<string, string>();
   private view: View;
   /** Batches that are on the disk. */
   private applications = 0;
@@ -109,7 +65,14 @@ export class Life {
     outside.lives += 1;
     const life = outside.lives;
     this.view = viewOf(image);
-    this.began = this.view;
+    this.checks = new LifeChecks({
+      outside,
+      present: this.present,
+      began: this.view,
+      view: () => this.view,
+      isDead: () => this.store.dead,
+      complain: (fault) => this.complain(fault),
+    });
     this.clock = new LifeClock(outside);
     this.store = new CrashStore({
       image,
@@ -128,10 +91,15 @@ export class Life {
       tools: scenario.tools(this),
       recovery: { attemptsWithoutProgress: 50, recoveries: 200 },
       ...scenario.options,
-      onEvent: (event) => this.event(event),
+      onEvent: (event) => {
+        if (this.store.dead) return;
+        this.checks.event(event);
+        this.startActs();
+      },
       onOutcome: async ({ status }, { turnId }) => {
         if (this.store.dead) return never();
-        this.delivered(turnId, status);
+        this.checks.checkDelivered(turnId, status);
+        outside.count(`outcome ${turnId}`);
       },
     });
   }
@@ -198,32 +166,6 @@ export class Life {
     this.left = true;
   }
 
-  /** A tool is about to have an effect. */
-  checkStart(tool: string, call: ToolContext): void {
-    if (this.store.dead) return;
-    const record = this.view.calls.get(call.callId);
-    if (record?.state !== 'dispatched' || record.idempotencyKey !== call.idempotencyKey) {
-      this.complain(`I1: ${tool} runs and the disk says ${record?.state ?? 'nothing'} of ${call.callId}`);
-    }
-    if (record?.effect === 'external') {
-      if (this.outside.begun.has(call.idempotencyKey)) this.complain(`I5: ${tool} is run again and nobody was asked`);
-      this.outside.begun.add(call.idempotencyKey);
-    }
-    this.checkForeign(call.sessionId, call.turnId, tool);
-    if (call.attended && !this.present.has(call.sessionId)) {
-      this.complain(`I6: ${tool} is told that somebody is there`);
-    }
-  }
-
-  /** I4: something heavy or foreign runs for a turn that this process found: its attempt has to be on the disk. */
-  checkForeign(sessionId: string, turnId: string, what: string): void {
-    const found = this.began.heads.get(sessionId);
-    if (found === undefined || !found.inProgress || found.turnId !== turnId || found.waiting !== null) return;
-    const now = this.view.heads.get(sessionId) as Head;
-    const counted = found.handedOver ? !now.handedOver : now.recoveries > found.recoveries;
-    if (!counted) this.complain(`I4: ${what} runs and the attempt is not on the disk`);
-  }
-
   get now(): View {
     return this.view;
   }
@@ -240,53 +182,11 @@ export class Life {
     const { scenario, outside } = this;
     return scriptedModel(async (request, _modelCall, call) => {
       if (this.store.dead) return never();
-      this.checkPairs(request);
-      this.checkForeign(call.sessionId, call.turnId, 'the model');
+      this.checks.checkPairs(request);
+      this.checks.checkForeign(call.sessionId, call.turnId, 'the model');
       await this.at('before the model answers');
       return scenario.answer(request, outside, call.sessionId);
     });
-  }
-
-  /** I10: whatever stopped a turn, a provider never sees a call without exactly one result right behind it. */
-  private checkPairs({ messages }: ModelRequest): void {
-    messages.forEach((message, index) => {
-      if (message.role !== 'assistant') return;
-      const made = message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []));
-      const next = messages[index + 1];
-      const results =
-        next?.role === 'tool'
-          ? next.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : []))
-          : [];
-      if (made.join(' ') !== results.join(' ')) this.complain(`I10: calls ${made} have the results ${results}`);
-    });
-  }
-
-  /** I9: what is announced as durable is on the disk. I15: phases follow the edges of the chart. */
-  private event(event: TurnEvent): void {
-    if (this.store.dead) return;
-    if (event.durable && event.type === 'message') {
-      const lists = [...this.view.messages.values(), ...this.view.archive.values()];
-      const there = lists.some((list) => list.some(({ meta }) => meta.id === event.meta.id));
-      if (!there) this.complain(`I9: message ${event.meta.id} is announced and not on the disk`);
-    }
-    if (event.durable && event.type === 'outcome' && !this.view.outcomes.has(event.turnId)) {
-      this.complain(`I9: the outcome of ${event.turnId} is announced and not on the disk`);
-    }
-    if (event.type === 'phase') this.phase(event.turnId, event.phase);
-    this.startActs();
-  }
-
-  private phase(turnId: string, to: string): void {
-    const from = this.phases.get(turnId);
-    this.phases.set(turnId, to);
-    if (from !== undefined && !phaseStepIsInChart(from, to))
-      this.complain(`I15: the chart has no way ${from} -> ${to}`);
-  }
-
-  private delivered(turnId: string, status: string): void {
-    const stored = this.view.outcomes.get(turnId)?.status;
-    if (stored !== status) this.complain(`I8: the outcome ${status} of ${turnId} is told, the disk says ${stored}`);
-    this.outside.count(`outcome ${turnId}`);
   }
 
   /** Whether one was started. */

@@ -32,7 +32,7 @@ export async function land(life: Life, tool: string, input: Json, call: ToolCont
 }
 
 function affect(life: Life, tool: string, input: Json, call: ToolContext, takesKeys: boolean): Promise<Json> {
-  life.checkStart(tool, call);
+  life.checks.checkStart(tool, call);
   return land(life, tool, input, call, takesKeys);
 }
 
@@ -45,7 +45,7 @@ export function whatReceiverSays(life: Life, key: string): Settlement {
 
 async function ask(life: Life, tool: string, { idempotencyKey }: CallInDoubt, call: ToolContext): Promise<Settlement> {
   if (life.store.dead) return never();
-  life.checkForeign(call.sessionId, call.turnId, `reconcile of ${tool}`);
+  life.checks.checkForeign(call.sessionId, call.turnId, `reconcile of ${tool}`);
   await life.at(`${tool} is reconciled`);
   return whatReceiverSays(life, idempotencyKey);
 }
@@ -70,7 +70,7 @@ export function mute(life: Life, tool: string, more: More = {}): Tool<Json> {
 export const slow = (life: Life, tool: string, more: More = {}): Tool<Json> =>
   external(life, tool, {
     async execute(input, call) {
-      life.checkStart(tool, call);
+      life.checks.checkStart(tool, call);
       await life.pause(500);
       const output = await land(life, tool, input, call);
       await life.pause(500);
@@ -84,7 +84,7 @@ export const distant = (life: Life, tool: string): Tool<Json> =>
   external(life, tool, {
     reconcileAfterMs: 10_000,
     async execute(input, call) {
-      life.checkStart(tool, call);
+      life.checks.checkStart(tool, call);
       await life.at(`${tool} is sent`);
       life.outside.send(effectOf(tool, input, call), 5_000);
       await life.at(`${tool} is on its way`);
@@ -108,7 +108,7 @@ export const read = (life: Life, tool: string, more: More = {}): Tool<Json> => (
   effect: 'none',
   async execute(_input, call) {
     if (life.store.dead) return never();
-    life.checkForeign(call.sessionId, call.turnId, tool);
+    life.checks.checkForeign(call.sessionId, call.turnId, tool);
     return 'read';
   },
   ...more,

@@ -50,7 +50,7 @@ const noted: Scenario = {
   tools: (life) => ({
     mail: external(life, 'mail', {
       async execute(_input, call) {
-        life.checkStart('mail', call);
+        life.checks.checkStart('mail', call);
         await call.note({ sending: call.idempotencyKey });
         return land(life, 'mail', {}, call);
       },
@@ -126,7 +126,7 @@ const timeOut: Scenario = {
     mail: external(life, 'mail', {
       timeoutMs: 5_000,
       async execute(input, call) {
-        life.checkStart('mail', call);
+        life.checks.checkStart('mail', call);
         await land(life, 'mail', input, call);
         return life.pause(60_000).then(() => 'too late');
       },
@@ -143,7 +143,7 @@ const errors: Scenario = {
   tools: (life) => ({
     mail: external(life, 'mail', {
       async execute(input, call) {
-        life.checkStart('mail', call);
+        life.checks.checkStart('mail', call);
         if (life.outside.counted('refused') === 0) {
           life.outside.count('refused');
           await life.at('refused');
