@@ -2,10 +2,11 @@
  * Owns what a folder of LevelDB holds according to its own files: manifest, tables, logs, and what contradicts itself.
  * Must not know records. Reads only, never LOCK (closing it would give LevelDB's lock away), and never by LevelDB.
  */
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LogRecord, readLog } from './leveldb/log-file.js';
 import { type Manifest, readManifest, type TableEntry } from './leveldb/manifest.js';
+import { readFile } from './leveldb/regular-file.js';
 import { decodeBatch, extentOf, type Write } from './leveldb/write-batch.js';
 
 /** One thing that is wrong with one file. */
@@ -189,17 +190,15 @@ class FolderReading {
   #read(name: string, told = true): Buffer | null {
     const path = join(this.#folder, name);
     try {
-      if (!lstatSync(path).isDirectory()) {
-        const bytes = readFileSync(path);
-        this.#bytes += bytes.length;
-        return bytes;
-      }
-      if (told) this.#find(name, 'is a directory');
+      const bytes = readFile(path);
+      this.#bytes += bytes.length;
+      return bytes;
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (told) this.#find(name, code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      const what = code === undefined ? message : `cannot be read (${code})`;
+      if (told) this.#find(name, code === 'ENOENT' ? 'is missing' : what);
+      return null;
     }
-    return null;
   }
 
   #find(file: string, what: string): void {

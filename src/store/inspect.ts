@@ -2,10 +2,11 @@
  * Owns the answer to one question: are the files of this folder what LevelDB wrote?
  * Must not know repair. Changes nothing, and may run beside a service, but then sees files come and go.
  */
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, TurnError } from '../core/errors.js';
 import { type Finding, type FolderContent, isDatabaseFile, readFolder } from './folder-content.js';
+import { readFile } from './leveldb/regular-file.js';
 import { diedOpening } from './owner.js';
 import { readLastRun } from './run-file.js';
 import { KEPT } from './swap.js';
@@ -52,7 +53,7 @@ export function kindOfFolder(folder: string): FolderKind {
 /** LevelDB's own report gets its first line when a database was made, or opened; a repair keeps what it repaired. */
 function hasLived(folder: string, name: string): boolean {
   try {
-    return KEPT.test(name) || (/^LOG(\.old)?$/.test(name) && readFileSync(join(folder, name)).length > 0);
+    return KEPT.test(name) || (/^LOG(\.old)?$/.test(name) && readFile(join(folder, name)).length > 0);
   } catch {
     return false;
   }
@@ -67,7 +68,7 @@ export function diedAtWork(folder: string): boolean {
 /** LevelDB reports the begin and the end of each compaction, and one that failed. */
 function diedCompacting(folder: string): boolean {
   try {
-    const report = readFileSync(join(folder, 'LOG'), 'latin1');
+    const report = readFile(join(folder, 'LOG')).toString('latin1');
     const begun = report.lastIndexOf(' Compacting ');
     return begun > report.lastIndexOf(' compacted to: ') || report.includes(' Compaction error: ');
   } catch {

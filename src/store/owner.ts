@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { TurnError } from '../core/errors.js';
+import { readFile } from './leveldb/regular-file.js';
 
 /** Shared by all copies of this module in the thread. LevelDB would open `/d` and `/d/./` twice. */
 const OPEN_FOLDERS = Symbol.for('durable-turn.openFolders');
@@ -137,7 +138,7 @@ function nameThread(file: string): void {
  */
 function isBeingOpened(file: string): boolean {
   try {
-    const [thread, start] = readFileSync(file, 'utf8').split('-');
+    const [thread, start] = readFile(file).toString().split('-');
     if (thread && start) return startOf(thread) === start;
     return Date.now() - statSync(file).mtimeMs < OPENING_ENDED_MS;
   } catch {

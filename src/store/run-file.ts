@@ -6,9 +6,10 @@
  * It is written with every commit and never synced: a killed process leaves it exact, a power loss leaves it older
  * than the database, never newer, since a commit is synced before it is acknowledged here.
  */
-import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, ftruncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { openFile, readFile } from './leveldb/regular-file.js';
 import type { Watch } from './tables.js';
 
 export const RUN_FILE = 'durable-turn.run';
@@ -36,7 +37,7 @@ const STAGES: readonly Stage[] = ['reading', 'open', 'closed'];
 export function readLastRun(folder: string): LastRun | null {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(join(folder, RUN_FILE));
+    bytes = readFile(join(folder, RUN_FILE));
   } catch {
     return null;
   }
@@ -122,7 +123,7 @@ export class RunFile implements Watch {
 
 function openOrNothing(path: string): number | null {
   try {
-    const file = openSync(path, constants.O_RDWR | constants.O_CREAT);
+    const file = openFile(path, constants.O_RDWR | constants.O_CREAT);
     ftruncateSync(file, END);
     return file;
   } catch {

@@ -7,10 +7,10 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -19,6 +19,7 @@ import { basename, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TurnError } from '../core/errors.js';
 import { isLevelFile } from './folder-content.js';
+import { readFile } from './leveldb/regular-file.js';
 import { RUN_FILE } from './run-file.js';
 import { progressOf } from './unreadable-plan.js';
 
@@ -80,7 +81,7 @@ export async function finishSwap(folder: string): Promise<void> {
 /** Stored bytes like any others: what is no plan of ours moves no file. */
 function readPlan(folder: string): Plan | null {
   try {
-    const { sum, ...plan } = JSON.parse(readFileSync(join(folder, PLAN), 'utf8')) as Plan & { sum?: unknown };
+    const { sum, ...plan } = JSON.parse(readFile(join(folder, PLAN)).toString()) as Plan & { sum?: unknown };
     return KEPT.test(plan.kept) && plan.originals.every(isOwnName) && sum === sumOf(plan) ? plan : null;
   } catch {
     return null;
@@ -116,11 +117,14 @@ const originalsIn = (folder: string): readonly string[] => {
   return [...names.filter((name) => name !== RUN_FILE), ...names.filter((name) => name === RUN_FILE)];
 };
 
+/** A link to nothing moves like any other file: left where it is, LevelDB would follow it. */
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
 function carryOut(folder: string, { kept, originals }: Plan): void {
   for (const name of originals) {
     const target = join(folder, kept, name);
     // What is there under the name then is a file of the repaired database.
-    if (!existsSync(target) && existsSync(join(folder, name))) renameSync(join(folder, name), target);
+    if (!isThere(target) && isThere(join(folder, name))) renameSync(join(folder, name), target);
   }
   // An original is in its new place for certain before a file of the same name takes the old one.
   syncFolder(join(folder, kept));

@@ -2,9 +2,10 @@
  * Owns the form of LevelDB's tables: sorted entries in checksummed blocks, an index of the blocks, a footer.
  * Must not know which tables are in use. Nothing that is read here is trusted before its checksum was verified.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { entriesBetween, entriesOf, type RawEntry } from './block-entries.js';
 import { crc32c, masked, Reader } from './bytes.js';
+import { openFile } from './regular-file.js';
 import { unsnappy } from './snappy.js';
 import type { Write } from './write-batch.js';
 
@@ -38,13 +39,8 @@ export class TableFile {
 
   /** @throws What the file system throws, and for what is no file. */
   constructor(path: string) {
-    this.#file = openSync(path, 'r');
-    const stat = fstatSync(this.#file);
-    if (!stat.isFile()) {
-      this.close();
-      throw new Error('is no file');
-    }
-    this.size = stat.size;
+    this.#file = openFile(path);
+    this.size = fstatSync(this.#file).size;
   }
 
   close(): void {
