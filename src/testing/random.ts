@@ -20,15 +20,19 @@ function hashOf(seed: string): number {
   return hash >>> 0;
 }
 
-export function randomFrom(seed: string): Random {
-  let state = hashOf(seed);
-  const next = (): number => {
-    // mulberry32: 32 bits of state are plenty for a few thousand draws.
+/** Numbers from 0 to below 1. mulberry32: 32 bits of state are plenty for a few thousand draws. */
+export function fractionsFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+export function randomFrom(seed: string): Random {
+  const next = fractionsFrom(hashOf(seed));
   const below = (limit: number): number => Math.floor(next() * limit);
   return { below, of: (list) => list[below(list.length)] as (typeof list)[number] };
 }

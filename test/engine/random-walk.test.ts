@@ -3,20 +3,10 @@
 import { expect, it } from 'vitest';
 import { type TurnEngine, TurnError } from '../../src/index.js';
 import type { ScriptedAnswer } from '../../src/testing/index.js';
+import { fractionsFrom } from '../../src/testing/random.js';
 import type { Fate } from './process-store.js';
 import { calm, never } from './waiting.js';
 import { act, calls, createWorld, hello, look, MINUTE_MS, type World } from './world.js';
-
-/** Small and the same everywhere: a failing walk is found again by its seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 const SESSIONS = ['a', 'b'] as const;
 
@@ -25,7 +15,7 @@ class Walk {
   readonly accepted: { readonly sessionId: string; readonly messageId: string }[] = [];
   readonly turns: string[] = [];
   readonly doubled: string[] = [];
-  private readonly random: (below: number) => number;
+  private readonly numbers: () => number;
   private readonly landed = new Set<string>();
   private quiet = false;
   private messages = 0;
@@ -33,9 +23,13 @@ class Walk {
 
   constructor(world: World, seed: number) {
     this.world = world;
-    this.random = randomOf(seed);
+    this.numbers = fractionsFrom(seed);
     world.says(...Array.from({ length: 2_000 }, () => () => this.answer()));
     this.engine = this.boot();
+  }
+
+  private random(below: number): number {
+    return Math.floor(this.numbers() * below);
   }
 
   private boot(): TurnEngine {

@@ -1,20 +1,11 @@
 // Charts nobody wrote: random nesting, regions, history and ends, and arrows that lead anywhere.
 
-/** mulberry32: the same charts in every run. */
-function randomOf(seed: number): () => number {
-  let a = seed;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { fractionsFrom } from '../../src/testing/random.js';
 
 const DEPTH = 3;
 
 export function randomConfig(seed: number): Record<string, any> {
-  const random = randomOf(seed);
+  const random = fractionsFrom(seed);
   const below = (n: number) => Math.floor(random() * n);
   const list = <T>(length: number, make: (k: number) => T): T[] => Array.from({ length }, (_, k) => make(k));
   let states = 0;

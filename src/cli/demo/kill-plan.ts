@@ -3,6 +3,8 @@
  * Must not know how a process is killed.
  */
 
+import { fractionsFrom } from '../../testing/random.js';
+
 /** A kill: so many ms after the moment of this number, or after so many posts have landed. */
 export type Kill = { readonly delayMs: number } & ({ readonly moment: number } | { readonly landed: number });
 
@@ -33,7 +35,7 @@ export const MOST_KILLS = 2;
 export function planKills(at: KillAt, seed: number): KillPlan {
   if (at === 'batch') return { again: '', kills: [IN_THE_BATCH] };
   if (typeof at === 'number') return { again: ` --kill-at ${at}`, kills: [{ moment: at, delayMs: 0 }] };
-  const random = mulberry32(seed);
+  const random = fractionsFrom(seed);
   const upTo = (most: number): number => Math.floor(random() * (most + 1));
   const delay = (): number => upTo(random() < 0.5 ? SHORT_DELAY_MS : LONG_DELAY_MS);
   const first = { moment: FIRST_MOMENT + upTo(MOMENTS - FIRST_MOMENT), delayMs: delay() };
@@ -45,16 +47,4 @@ export function planKills(at: KillAt, seed: number): KillPlan {
 export function describeKill(kill: Kill): string {
   const delay = kill.delayMs > 0 ? ` + ${kill.delayMs} ms` : '';
   return 'moment' in kill ? `moment ${kill.moment}${delay}` : `post ${kill.landed} of the turn${delay}`;
-}
-
-/** A small generator with a seed: `Math.random` has none. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
