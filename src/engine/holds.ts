@@ -29,7 +29,10 @@ export class Holds {
     };
   }
 
-  /** Whatever is no longer held was taken up, ended or deleted; another hold of it is another one. */
+  /**
+   * Whatever is no longer held was taken up, ended or deleted; another hold of it is another one. One whose route is busy
+   * is held: its gates are asked when it has the route.
+   */
   keepOnly(held: ReadonlySet<string>): void {
     for (const turnId of this.told.keys()) if (!held.has(turnId)) this.told.delete(turnId);
   }

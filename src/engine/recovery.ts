@@ -90,8 +90,9 @@ export class Recovery {
       }
     };
     await Promise.all(Array.from({ length: concurrency }, work));
-    this.holds.keepOnly(new Set(answers.filter(({ verdict }) => verdict === 'held').map(({ turnId }) => turnId)));
-    return { ...this.report(answers), damaged: await this.tellDamage() };
+    const report = this.report(answers);
+    this.holds.keepOnly(new Set(report.held.map(({ turnId }) => turnId)));
+    return { ...report, damaged: await this.tellDamage() };
   }
 
   /** The note goes when it was told: a crash between the two repeats the event rather than losing it. */

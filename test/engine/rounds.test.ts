@@ -63,6 +63,24 @@ it('a hold is told once, and again when something about it has changed', async (
   expect(told().map((event) => event.split(':')[0])).toEqual(['interrupted_turn_resuming', 'interrupted_turn_resumed']);
 });
 
+it('a hold is told once where turns wait for one route as well', async () => {
+  const world = createWorld();
+  const sessions = ['a', 'b', 'c'];
+  for (const [nth, sessionId] of sessions.entries()) {
+    world.says(hang);
+    await world.boot().startTurn({ ...hello, sessionId, routeKey: 'r' });
+    await until(() => world.requests.length === nth + 1, 'the model is asked');
+    await world.crash();
+  }
+  const dependencies = () => {
+    throw new Error('the database is away');
+  };
+  await world.boot({ dependencies }).recover({ everyMs: MINUTE_MS });
+  for (let round = 0; round < 5; round += 1) await world.advance(MINUTE_MS);
+  const told = world.eventsOf('interrupted_turn_held').map(({ sessionId }) => sessionId);
+  expect(told.sort()).toEqual(sessions);
+});
+
 it('an outcome that was not taken is handed over again at the next round', async () => {
   const world = createWorld();
   let taken = 0;
