@@ -3,5 +3,6 @@ import { CORE } from './core.mjs';
 import { ENGINE } from './engine.mjs';
 import { MACHINES } from './machines.mjs';
 import { STORE } from './store.mjs';
+import { TESTING } from './testing.mjs';
 
-export const MUTATIONS = [...MACHINES, ...CORE, ...STORE, ...ENGINE];
+export const MUTATIONS = [...MACHINES, ...CORE, ...STORE, ...ENGINE, ...TESTING];
