@@ -76,7 +76,8 @@ export class Journal {
   private readonly order: string[] = [];
   /** As they are on disk. */
   private readonly stored = new Map<string, CallRecord>();
-  private readonly changed = new Set<string>();
+  /** What a checkpoint has to write: of calls on disk, and of those no checkpoint has named yet. */
+  private readonly changed = { onDisk: new Set<string>(), elsewhere: new Set<string>() };
   private storedCounts: JournalCounts = { dispatched: 0, settled: 0 };
 
   constructor(stored: readonly CallRecord[]) {
@@ -123,7 +124,7 @@ export class Journal {
 
   add(call: CallRecord): void {
     this.keep(call);
-    this.changed.add(call.callId);
+    this.note(call.callId);
   }
 
   /**
@@ -165,7 +166,7 @@ export class Journal {
 
   /** Changes of calls that are on disk already: an outcome is durable as it arrives. */
   changedStored(): readonly CallRecord[] {
-    return [...this.changed].filter((id) => this.stored.has(id)).map((id) => this.records.get(id) as CallRecord);
+    return Array.from(this.changed.onDisk, (id) => this.records.get(id) as CallRecord);
   }
 
   /** All that changed about a call on disk is its outcome, and it has no effects: lost in a crash, it is had again. */
@@ -177,7 +178,8 @@ export class Journal {
 
   /** Everything a checkpoint writes. */
   changedAll(): readonly CallRecord[] {
-    return [...this.changed].map((id) => this.records.get(id) as CallRecord);
+    const { onDisk, elsewhere } = this.changed;
+    return Array.from([...onDisk, ...elsewhere], (id) => this.records.get(id) as CallRecord);
   }
 
   /** Called when the commit that holds these records is durable; gives those whose life took a step by it. */
@@ -188,7 +190,8 @@ export class Journal {
       const before = this.stored.get(call.callId);
       if (before?.state !== call.state || before.dispatch !== call.dispatch) stepped.push(call);
       this.stored.set(call.callId, call);
-      if (this.records.get(call.callId) === call) this.changed.delete(call.callId);
+      for (const ids of Object.values(this.changed)) ids.delete(call.callId);
+      if (this.records.get(call.callId) !== call) this.note(call.callId);
     }
     return stepped;
   }
@@ -202,8 +205,13 @@ export class Journal {
 
   private replace(call: CallRecord): CallRecord {
     this.records.set(call.callId, call);
-    this.changed.add(call.callId);
+    this.note(call.callId);
     return call;
+  }
+
+  private note(callId: string): void {
+    if (this.stored.has(callId)) this.changed.onDisk.add(callId);
+    else this.changed.elsewhere.add(callId);
   }
 }
 
