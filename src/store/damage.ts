@@ -13,7 +13,7 @@ import { type Op, put } from './tables.js';
 export function damaged(sessionId: string, record: string, how: string): TurnError {
   return new TurnError(
     'TURN_DAMAGED',
-    `Session ${JSON.stringify(sessionId)}: ${record} ${how}. Its bytes are kept; quarantine the session to go on without it.`,
+    `Session ${JSON.stringify(sessionId)}: ${record} ${how}. Its bytes are kept until the session is deleted.`,
   );
 }
 

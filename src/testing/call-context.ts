@@ -2,6 +2,7 @@
  * Owns what a tool is given when a test calls it without an engine.
  * Must not know when engines call tools.
  */
+import { checkFields } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { ToolContext } from '../core/tools.js';
 
@@ -21,8 +22,22 @@ export interface CallContext<D> extends ToolContext<D> {
   readonly told: readonly Json[];
 }
 
-/** Nobody is there and nothing was interrupted, unless `over` says so. */
+const OVER: Readonly<Record<keyof CallContextOver, true>> = {
+  attended: true,
+  recovered: true,
+  idempotencyKey: true,
+  callId: true,
+  turnId: true,
+  sessionId: true,
+  signal: true,
+};
+
+/**
+ * Nobody is there and nothing was interrupted, unless `over` says so.
+ * @throws {TypeError} names the field of `over` that nobody knows.
+ */
 export function callContext<D>(deps: D, over: CallContextOver = {}): CallContext<D> {
+  checkFields(over, OVER, (name) => `over.${name}`);
   const notes: Json[] = [];
   const told: Json[] = [];
   return {

@@ -7,7 +7,7 @@
 import { checkFields } from '../core/fields.js';
 import type { OutcomeStatus } from '../core/records.js';
 import { type CrashReport, expectedOf, Tally } from './crash-report.js';
-import { type Agent, type CrashRun, runSchedule } from './crash-run.js';
+import { type Agent, type CrashRun, runSchedule, WITHOUT_STATUS, WITHOUT_VERDICT } from './crash-run.js';
 import { type CrashPoint, type CrashSchedule, drawSchedule, readSchedule, scheduleText } from './crash-schedule.js';
 import { RealWork } from './crash-time.js';
 import { EffectLedger, type Ledger } from './ledger.js';
@@ -154,9 +154,20 @@ function checkWhole(whole: CrashRun, tally: Tally, { outcome, effects }: Expecta
   const parked =
     whole.parked.length > 0 ? ` while ${whole.parked.map(({ tool }) => tool).join(', ')} wait for a person` : '';
   const otherwise = outcome === undefined || outcome === whole.outcome ? undefined : `it is ${whole.outcome}${parked}`;
-  const reason = firstFailure?.reason ?? otherwise ?? withoutEffect(whole, effects);
+  // What was made wrongly is the cause of whatever else is wrong.
+  const reason = madeWrongly(whole) ?? firstFailure?.reason ?? otherwise ?? withoutEffect(whole, effects);
   if (reason === undefined) return;
   throw new Error(`Without any crash, ${reason}. Mend the scenario or \`expect\` first.\n${whole.timeline}`);
+}
+
+/** An engine on a store of its own would outlive every crash, and a scenario that does not wait would end before its turn. */
+function madeWrongly({ outcome, points }: CrashRun): string | undefined {
+  if (WITHOUT_VERDICT.includes(outcome)) return undefined;
+  if (outcome === WITHOUT_STATUS) {
+    return 'the scenario gave no status: let it return `turn.rest` or `turn.outcome` of the turn';
+  }
+  if (points.some((point) => point.startsWith('write'))) return undefined;
+  return 'nothing was written to the `store` that `createEngine` was given: make the engine of that store, clock and model';
 }
 
 /** Where no effect is counted none can be lost or doubled, so every schedule would pass. */

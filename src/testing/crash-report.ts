@@ -2,7 +2,7 @@
  * Owns what a matrix found: which effects are missing or too many in a schedule, and the sums of all, as a table.
  * Must not know how schedules run.
  */
-import type { CrashRun, Effect, ParkedCall } from './crash-run.js';
+import { type CrashRun, type Effect, type ParkedCall, WITHOUT_VERDICT } from './crash-run.js';
 import { scheduleText } from './crash-schedule.js';
 
 export interface CrashFailure {
@@ -118,8 +118,6 @@ function sumOf<T>(list: readonly T[], excess: (one: T) => number): number {
   for (const one of list) total += Math.max(0, excess(one));
   return total;
 }
-
-const WITHOUT_VERDICT = ['stuck', 'threw'];
 
 /** Adds runs up. */
 export class Tally {

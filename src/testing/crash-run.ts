@@ -66,6 +66,11 @@ export interface CrashRun {
   readonly timeline: string;
 }
 
+/** Outcomes of a scenario that did not end by itself. */
+export const WITHOUT_VERDICT: readonly string[] = ['stuck', 'threw'];
+/** The outcome of one that gave neither rest nor outcome of a turn. */
+export const WITHOUT_STATUS = 'unknown';
+
 type End =
   | { readonly died: true }
   | { readonly died: false; readonly outcome: string; readonly parked: readonly ParkedCall[] };
@@ -153,5 +158,5 @@ async function lifeOf(agent: Agent, { store, clock, model }: CrashProcess): Prom
 
 function statusOf(result: unknown): string {
   const status = (result as { readonly status?: unknown } | undefined)?.status;
-  return typeof status === 'string' ? status : 'unknown';
+  return typeof status === 'string' ? status : WITHOUT_STATUS;
 }

@@ -45,8 +45,12 @@ export interface PathTest {
   run(world: PathWorld): Promise<void>;
 }
 
-/** One test for each path; their names are unique. */
+/**
+ * One test for each path; their names are unique.
+ * @throws {TypeError} it is no list.
+ */
 export function pathTests(paths: readonly MachinePath[]): readonly PathTest[] {
+  if (!Array.isArray(paths)) throw new TypeError('pathTests needs a list of paths: turnPaths(machine).paths.');
   return paths.map((path, index) => ({ name: nameOf(path, index), run: (world) => runPath(path, world) }));
 }
 

@@ -11,6 +11,7 @@ import {
   getNextTransitions,
   type StateValue,
 } from 'xstate';
+import { checkFields } from '../core/fields.js';
 import { readMachine } from '../visualize/xstate-fields.js';
 import { type EdgeWatch, watchEdges } from './taken-edges.js';
 
@@ -53,6 +54,7 @@ export interface MachinePaths {
   readonly uncovered: readonly string[];
 }
 
+const FIELDS: Readonly<Record<keyof PathOptions, true>> = { events: true, serialize: true, starts: true, limit: true };
 const LIMIT = 100_000;
 const ONE_START: readonly PathStart[] = [{ name: '', input: undefined }];
 
@@ -127,7 +129,12 @@ const isPrefix = (short: MachinePath, long: MachinePath): boolean =>
   short.steps.length < long.steps.length &&
   short.steps.every(({ event }, k) => event === long.steps[k]?.event);
 
+/** @throws {TypeError} `events` is missing, or nobody knows an option. */
 export function pathsOf(machine: AnyStateMachine, options: PathOptions): MachinePaths {
+  checkFields(options, FIELDS);
+  if (typeof options.events !== 'function' && !Array.isArray(options.events)) {
+    throw new TypeError('pathsOf needs events: a list of them, or a function that gives those of a state.');
+  }
   const search = searchOf(options);
   const watch = watchEdges(machine);
   const open = new Set(readMachine(machine).transitions.map((transition) => transition.id));

@@ -3,6 +3,7 @@
  * Must not be used where a user would have a real model.
  */
 import { ModelError } from '../core/errors.js';
+import { checkFields } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { AssistantPart, FinishReason } from '../core/messages.js';
 import type { Model, ModelAnswer, ModelCall, ModelRequest } from '../core/model.js';
@@ -37,7 +38,8 @@ export type Script =
  * A list gives the nth answer that leaves a message where the request holds n answers already, so that a recovered turn
  * goes on where it was; behind its end it says "done". What leaves none (`fail`, `hang`) comes once, before the answer
  * it stands in front of; a function in the list counts as an answer that leaves one.
- * @throws {TypeError} names the entry that is no answer.
+ * @throws {TypeError} names the entry that is no answer, or its field that nobody knows. What a function gives is looked
+ * at when it gives it, and fails that call.
  */
 export function scriptedModel(script: Script): Model & { readonly requests: readonly ModelRequest[] } {
   checkScript(script);
@@ -49,7 +51,9 @@ export function scriptedModel(script: Script): Model & { readonly requests: read
     async call(request, call) {
       requests.push(structuredClone(request));
       const answer = typeof script === 'function' ? script(request, call.modelCall, call) : listed?.(request);
-      return perform((await answer) ?? 'done', call);
+      const told = (await answer) ?? 'done';
+      checkAnswer(told, 'answer');
+      return perform(told, call);
     },
   };
 }
@@ -62,10 +66,30 @@ function checkScript(script: unknown): void {
     );
   }
   for (const [index, entry] of script.entries()) {
-    const isAnswer = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
-    if (!isAnswer && typeof entry !== 'string' && typeof entry !== 'function') {
-      throw new TypeError(`script[${index}] must be a text, an object such as { calls } or { fail }, or a function.`);
-    }
+    if (typeof entry !== 'function') checkAnswer(entry, `script[${index}]`);
+  }
+}
+
+const SAID = { say: true, calls: true, finish: true, tokens: true } as const;
+const FAILED = { fail: true, retryAfterMs: true, afterDeltas: true } as const;
+const HUNG = { hang: true, say: true } as const;
+const CALL = { tool: true, input: true, id: true } as const;
+
+/** A misspelt field would make an answer that says nothing, and a test of something else. */
+function checkAnswer(answer: unknown, where: string): void {
+  if (typeof answer === 'string') return;
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new TypeError(`${where} must be a text, an object such as { calls } or { fail }, or a function.`);
+  }
+  const known = 'fail' in answer ? FAILED : 'hang' in answer ? HUNG : SAID;
+  checkFields(answer, known, (name) => `${where}.${name}`);
+  const { calls = [] } = answer as { readonly calls?: unknown };
+  if (!Array.isArray(calls)) throw new TypeError(`${where}.calls must be a list of { tool, input }.`);
+  for (const [index, call] of calls.entries()) {
+    checkFields(call, CALL, (name) => `${where}.calls[${index}].${name}`);
+    const { tool, input } = call as { readonly tool?: unknown; readonly input?: unknown };
+    if (typeof tool === 'string' && input !== undefined) continue;
+    throw new TypeError(`${where}.calls[${index}] needs tool, a name, and input.`);
   }
 }
 

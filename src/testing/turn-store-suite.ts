@@ -2,6 +2,7 @@
  * Owns the suite that every `TurnStore` has to pass: it hands its tests to whatever runner there is.
  * Must not know a store, nor a test runner beyond `test(name, run)`.
  */
+import { checkFields } from '../core/fields.js';
 import type { TurnStore } from '../core/ports.js';
 import { randomFrom } from './random.js';
 import { COMMITS } from './store-suite/commits.js';
@@ -36,14 +37,28 @@ const CASES: readonly StoreCase[] = [
   ...HISTORIES,
 ];
 
+const FIELDS: Readonly<Record<keyof TurnStoreSuite, true>> = {
+  test: true,
+  factory: true,
+  reopen: true,
+  dispose: true,
+  seed: true,
+};
+
 /**
  * Registers the tests of the port: atomicity, markers (I2), order, revisions, leases, values, ids, sizes, concurrency,
  * removal, opening again. Each takes some ten milliseconds on a store in memory.
- * @throws {TypeError} `test` or `factory` is no function.
+ * @throws {TypeError} `test` or `factory` is missing, a field is no function, or nobody knows it.
  */
 export function testTurnStore(suite: TurnStoreSuite): void {
   for (const name of ['test', 'factory'] as const) {
     if (typeof suite?.[name] !== 'function') throw new TypeError(`testTurnStore needs ${name}, a function.`);
+  }
+  // A misspelt `reopen` would leave out every test of opening again, without a word.
+  checkFields(suite, FIELDS);
+  for (const name of ['reopen', 'dispose'] as const) {
+    if (suite[name] !== undefined && typeof suite[name] !== 'function')
+      throw new TypeError(`${name} must be a function.`);
   }
   for (const one of CASES) {
     if (one.reopens === true && suite.reopen === undefined) continue;

@@ -109,6 +109,16 @@ describe('commands that only look', () => {
     const { out } = await run('list', folder, '--agent', AGENT);
     expect(out.trim().split('\n')).toHaveLength(ids.length);
     expect(out).toMatch(/^review +\S+ +2 messages +waits for a person: awaitingReview +fixture$/m);
+    // The longest state makes its column no wider than the others are.
+    expect(out).toMatch(/ waits for a person: awaitingApproval /);
+    expect(
+      new Set(
+        out
+          .trim()
+          .split('\n')
+          .map((line) => line.lastIndexOf(AGENT)),
+      ).size,
+    ).toBe(1);
     expect((await here('list', folder, '--agent', 'nobody')).out).toBe('');
   });
 
@@ -144,6 +154,9 @@ describe('commands that only look', () => {
     const text = (await run('interrupted', folder)).out;
     expect(text).toMatch(/^in%20doubt\.p2id\d+ +in progress: executingTools/m);
     expect(text).toMatch(/^approval\.p1id\d+ +waits for a person: awaitingApproval/m);
+    // The longest state makes its column no wider than the others are.
+    const states = text.match(/(in progress|waits for a person): .*?(?=\d{4}-\d\d-\d\dT)/g) ?? [];
+    expect([states.length, new Set(states.map((state) => state.length)).size]).toEqual([inProgress.length, 1]);
   });
 
   it('reviews: what a person has to settle, with key and input', async () => {

@@ -20,3 +20,9 @@ it('what a tool notes and tells can be read, as it was then', async () => {
   value.id = 2;
   expect([context.notes, context.told]).toEqual([[{ id: 1 }], ['half']]);
 });
+
+it('a field nobody knows is refused: the tool would be called without it', () => {
+  expect(() => callContext(undefined, { idempotencykey: 'k' } as never)).toThrow(
+    'over.idempotencykey is unknown; there',
+  );
+});

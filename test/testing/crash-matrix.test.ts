@@ -1,6 +1,7 @@
 // The crash matrix over agents that are right, and over agents that are wrong in one way each.
 import { describe, expect, it } from 'vitest';
 import { DefinitiveFailure, type Json, type Tool, type TurnEngine } from '../../src/index.js';
+import { memoryStore } from '../../src/store/level-store.js';
 import {
   type CrashMatrixOptions,
   type CrashReport,
@@ -287,6 +288,30 @@ describe('a scenario that cannot be judged', () => {
     );
     expect(report.outcomes).toEqual({ threw: 1 });
     expect(report.firstFailure?.timeline).toContain('THROWS Error: not twice');
+  });
+});
+
+describe('a matrix that is made wrongly', () => {
+  it('is refused where the engine is not made of the store it was given: its memory would outlive every crash', async () => {
+    const bank = new Bank();
+    const createEngine: CrashMatrixOptions['createEngine'] = (world) =>
+      engineWith({ ...world, store: memoryStore() }, { pay: payTool(bank) });
+    await expect(crashMatrix(matrixOf(bank, {}, { createEngine }))).rejects.toThrow(
+      'Without any crash, nothing was written to the `store` that `createEngine` was given',
+    );
+  });
+
+  it('is refused where the scenario gives the turn and not how it rests or ends: nothing was waited for', async () => {
+    const refused = 'Without any crash, the scenario gave no status: let it return `turn.rest` or `turn.outcome`';
+    for (const given of [(turn: unknown) => turn, () => undefined]) {
+      const scenario = async (engine: TurnEngine) => {
+        await engine.recover();
+        return given((await engine.sendMessage({ sessionId: 's', messageId: 'm', input: 'buy', attended: true })).turn);
+      };
+      for (const expected of [{}, { outcome: 'completed' as const }]) {
+        await expect(run({}, { scenario, expect: expected })).rejects.toThrow(refused);
+      }
+    }
   });
 });
 

@@ -94,3 +94,9 @@ function pureWorld(machine: TurnMachine, { paths }: MachinePaths): PathWorld {
     state: () => at.value,
   };
 }
+
+it('what is no list of paths, or no way to make one, is refused with what to give', () => {
+  expect(() => pathTests({ paths: [], uncovered: [] } as never)).toThrow('pathTests needs a list of paths: turnPaths');
+  expect(() => pathsOf(door, {} as never)).toThrow('pathsOf needs events');
+  expect(() => pathsOf(door, { events: [], start: [] } as never)).toThrow('start is unknown; there are events,');
+});

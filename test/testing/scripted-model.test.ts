@@ -77,3 +77,24 @@ it('a model that hangs ends by its signal', async () => {
   stop.abort(new Error('stopped'));
   await expect(waiting).rejects.toThrow('stopped');
 });
+
+describe('a script with a mistake', () => {
+  it('is refused with the entry and the field', () => {
+    const wrong = (script: unknown) => () => scriptedModel(script as Script);
+    expect(wrong('hello')).toThrow('scriptedModel needs a list of answers');
+    expect(wrong(['a', 7])).toThrow(
+      'script[1] must be a text, an object such as { calls } or { fail }, or a function.',
+    );
+    expect(wrong([{ call: [] }])).toThrow('script[0].call is unknown; there are say, calls, finish, tokens.');
+    expect(wrong([{ fail: 'network', after: 2 }])).toThrow('script[0].after is unknown; there are fail,');
+    expect(wrong([{ hang: true, calls: [] }])).toThrow('script[0].calls is unknown; there are hang, say.');
+    expect(wrong([{ calls: { tool: 'pay', input: {} } }])).toThrow('script[0].calls must be a list');
+    expect(wrong([{ calls: [{ tool: 'pay', inputs: {} }] }])).toThrow('script[0].calls[0].inputs is unknown');
+    expect(wrong([{ calls: [{ tool: 'pay' }] }])).toThrow('script[0].calls[0] needs tool, a name, and input.');
+  });
+
+  it('fails the call for which a function gives such an answer', async () => {
+    const wrong = (() => ({ call: [] })) as unknown as Script;
+    await expect(said(wrong, 0)).rejects.toThrow('answer.call is unknown');
+  });
+});

@@ -51,3 +51,11 @@ it('says which function it lacks', () => {
   expect(() => testTurnStore({ test: it } as never)).toThrow('testTurnStore needs factory');
   expect(() => testTurnStore(undefined as never)).toThrow(TypeError);
 });
+
+it('refuses a field nobody knows, behind which tests would be left out', () => {
+  const suite = { test: () => undefined, factory: async () => memoryStore() };
+  expect(() => testTurnStore({ ...suite, reopens: suite.factory } as never)).toThrow(
+    'reopens is unknown; there are test,',
+  );
+  expect(() => testTurnStore({ ...suite, reopen: true } as never)).toThrow('reopen must be a function.');
+});

@@ -5,9 +5,9 @@ import { scanMarkers } from '../../store/scans.js';
 import { readHead } from '../../store/sessions.js';
 import { FAILED, type Verb } from './verb.js';
 import { viewing } from './viewing.js';
-import { moment, row, stateOf } from './words.js';
+import { moment, plural, row, STATE_WIDTH, stateOf } from './words.js';
 
-const WIDTHS = [32, 34, 24];
+const WIDTHS = [32, STATE_WIDTH, 24];
 
 export const interrupted: Verb = {
   name: 'interrupted',
@@ -25,7 +25,7 @@ export const interrupted: Verb = {
         const { agent, turnId, phase, attempts, recoveries, handedOver, waiting, lastProgressAt } = head;
         const told = { sessionId, agent, turnId, phase, attempts, recoveries, handedOver, waiting, lastProgressAt };
         await output.tell(told, () => {
-          const tries = `${attempts} attempts`;
+          const tries = plural(attempts, 'attempt');
           return row(WIDTHS, [turnId ?? '', stateOf(head), moment(lastProgressAt), handedOver ? 'handed over' : tries]);
         });
       }

@@ -5,9 +5,9 @@ import { lastMoment } from '../../engine/housekeeping.js';
 import { allHeads } from './heads.js';
 import type { Verb } from './verb.js';
 import { viewing } from './viewing.js';
-import { moment, plural, row, stateOf } from './words.js';
+import { moment, plural, row, STATE_WIDTH, stateOf } from './words.js';
 
-const WIDTHS = [24, 24, 12, 30];
+const WIDTHS = [24, 24, 12, STATE_WIDTH];
 
 export const list: Verb = {
   name: 'list',

@@ -47,6 +47,9 @@ export const row = (widths: readonly number[], cells: readonly (string | number)
 export const plural = (count: number, what: string, many = `${what}s`): string =>
   `${count} ${count === 1 ? what : many}`;
 
+/** Of the longest that `stateOf` says. */
+export const STATE_WIDTH = 'waits for a person: awaitingApproval'.length;
+
 /** Where a session is, in a word or two. */
 export function stateOf(head: Head): string {
   if (head.inProgress)
