@@ -3,7 +3,7 @@
  * Must not know where they come from. What is wrong is told with its path, before anything is written.
  */
 import { checkJson } from './json.js';
-import type { Message, UserPart } from './messages.js';
+import type { Message, ToolOutput, UserPart } from './messages.js';
 
 type Fields = { readonly [name: string]: unknown };
 type Check = (value: unknown, path: string) => void;
@@ -31,13 +31,23 @@ const fileData: Check = (value, path) => {
   else if (field === 'reference') recordAt(data[field], `${path}.${field}`);
   else text(data[field], `${path}.${field}`);
 };
+/** Providers have parts of their own; of each, what is read here of it has to be there. */
+const contentParts: Check = (value, path) => {
+  if (!Array.isArray(value)) fail(path, 'an array of parts');
+  for (const [index, part] of (value as unknown[]).entries()) {
+    const fields = recordAt(part, `${path}[${index}]`);
+    text(fields.type, `${path}[${index}].type`);
+    if (fields.type === 'text') text(fields.text, `${path}[${index}].text`);
+  }
+};
 const output: Check = (value, path) => {
-  const { type, value: content } = recordAt(value, path);
+  const { type, value: content, reason } = recordAt(value, path);
   const types = ['text', 'error-text', 'json', 'error-json', 'execution-denied', 'content'];
   if (!types.includes(type as string)) fail(`${path}.type`, types.join(', '));
   else if (type === 'text' || type === 'error-text') text(content, `${path}.value`);
-  else if (type === 'content' && !Array.isArray(content)) fail(`${path}.value`, 'an array of parts');
+  else if (type === 'content') contentParts(content, `${path}.value`);
   else if (type !== 'execution-denied') present(content, `${path}.value`);
+  else if (reason !== undefined) text(reason, `${path}.reason`);
 };
 
 /** The fields each kind of part has to have. */
@@ -83,6 +93,16 @@ function checkPart(part: unknown, role: keyof typeof PARTS_OF, path: string): vo
   const type = fields.type as string;
   if (!PARTS_OF[role].includes(type)) fail(`${path}.type`, PARTS_OF[role].join(', '));
   for (const [name, check] of Object.entries(PARTS[type] ?? {})) check(fields[name], `${path}.${name}`);
+}
+
+/** Whether a value is an output as the model reads it, and not data that only has such a `type`. */
+export function isToolOutput(value: unknown): value is ToolOutput {
+  try {
+    output(value, 'output');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** One part of an answer. @throws {TypeError} names the field and what it has to be. */

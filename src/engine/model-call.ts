@@ -143,13 +143,24 @@ const KINDS: ReadonlySet<unknown> = new Set<ModelErrorKind>([
   'other',
 ]);
 
-/** By shape, not by class: two copies of this package may be loaded, one by the port. */
+/** By shape, not by class: two copies of this package may be loaded, one by the port. Never throws. */
 export function failureOf(thrown: unknown): ModelResult & { kind: 'failed' } {
-  const { kind, retryAfterMs } = (thrown ?? {}) as { kind?: unknown; retryAfterMs?: unknown };
-  const error = thrown instanceof Error && KINDS.has(kind) ? (kind as ModelErrorKind) : 'other';
-  const patience =
-    typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Infinity ? retryAfterMs : null;
-  return failed(error, messageOf(thrown), patience === null ? null : Math.ceil(patience));
+  const { error, retryAfterMs } = told(thrown);
+  return failed(error, messageOf(thrown), retryAfterMs === null ? null : Math.ceil(retryAfterMs));
+}
+
+/** Errors of others may have getters, and what cannot even be asked says nothing. */
+function told(thrown: unknown): { readonly error: ModelErrorKind; readonly retryAfterMs: number | null } {
+  try {
+    const { kind, retryAfterMs } = (thrown ?? {}) as { kind?: unknown; retryAfterMs?: unknown };
+    return {
+      error: thrown instanceof Error && KINDS.has(kind) ? (kind as ModelErrorKind) : 'other',
+      retryAfterMs:
+        typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Infinity ? retryAfterMs : null,
+    };
+  } catch {
+    return { error: 'other', retryAfterMs: null };
+  }
 }
 
 const failed = (

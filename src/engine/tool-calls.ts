@@ -6,6 +6,7 @@
 import { RECORD_BYTES } from '../../machines/index.js';
 import { DefinitiveFailure, messageOf, OutcomeUnknown, TurnError } from '../core/errors.js';
 import { cutText, isLongerThan, type Json, toJson } from '../core/json.js';
+import { isToolOutput } from '../core/message-check.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
@@ -129,23 +130,11 @@ const ERROR_BYTES = 1024 * 1024;
 
 export const errorText = (value: string): ToolOutput => ({ type: 'error-text', value: cutText(value, ERROR_BYTES) });
 
-const OUTPUT_TYPES: ReadonlySet<unknown> = new Set([
-  'text',
-  'error-text',
-  'json',
-  'error-json',
-  'execution-denied',
-  'content',
-]);
-
 /** The result as the model reads it. A result that cannot be stored does not undo the success. */
 export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, input: unknown): ToolOutput {
   try {
     const json = value === undefined ? null : toJson(value, 'output');
-    const stored =
-      tool.modelOutput === undefined
-        ? asOutput(json)
-        : (toJson(tool.modelOutput(json, input), 'output') as unknown as ToolOutput);
+    const stored = asOutput(tool.modelOutput === undefined ? json : toJson(tool.modelOutput(json, input), 'output'));
     return isLongerThan(stored as unknown as Json, RECORD_BYTES / 4) ? tooLarge() : stored;
   } catch (thrown) {
     if (thrown instanceof TurnError && thrown.code === 'TURN_TOO_LARGE') return tooLarge();
@@ -155,13 +144,10 @@ export function outputOf(tool: Pick<AnyTool, 'modelOutput'>, value: unknown, inp
 
 const tooLarge = (): ToolOutput => errorText('The call succeeded. Its result is too large to be stored.');
 
+/** Anything may come from a tool: data of an API that has a `type` of its own is no output. */
 function asOutput(json: Json): ToolOutput {
   if (typeof json === 'string') return { type: 'text', value: json };
-  const typed = json as { type?: unknown; value?: unknown } | null;
-  if (typeof json === 'object' && !Array.isArray(json) && OUTPUT_TYPES.has(typed?.type)) {
-    const hasValue = typed?.type === 'execution-denied' || Object.hasOwn(typed as object, 'value');
-    if (hasValue) return json as unknown as ToolOutput;
-  }
+  if (isToolOutput(json)) return json;
   return { type: 'json', value: json };
 }
 

@@ -24,6 +24,18 @@ const returned: readonly (readonly [string, () => unknown, unknown])[] = [
   ['an empty text', () => '', { type: 'text', value: '' }],
   ['a text with half a character', () => 'a\ud800', { type: 'text', value: 'a\ufffd' }],
   ['an output of its own', () => ({ type: 'error-text', value: 'no' }), { type: 'error-text', value: 'no' }],
+  ...[
+    { type: 'text', value: 5 },
+    { type: 'error-text', value: null },
+    { type: 'content', value: 'a page' },
+    { type: 'content', value: [null] },
+    { type: 'content', value: [{ type: 'text' }] },
+    { type: 'execution-denied', reason: 7 },
+    { type: 'json' },
+  ].map(
+    (data) =>
+      [`data with a type of its own, ${JSON.stringify(data)}`, () => data, { type: 'json', value: data }] as const,
+  ),
   ['a cycle', () => cycle, { type: 'error-text', value: expect.stringContaining('The call succeeded') }],
   ['a bigint', () => ({ n: 1n }), { type: 'error-text', value: expect.stringContaining('output.n is a bigint') }],
   ['a date', () => new Date(0), { type: 'error-text', value: expect.stringContaining('The call succeeded') }],
@@ -72,6 +84,18 @@ it('a modelOutput that throws does not undo the success of its call', async () =
   await within((await world.boot({ tools: { send } }).startTurn(hello)).outcome);
   expect(await world.calls()).toMatchObject([{ state: 'succeeded' }]);
   expect(await world.outputs()).toEqual([{ type: 'error-text', value: expect.stringContaining('no template') }]);
+});
+
+it('a modelOutput that gives no output is read as data', async () => {
+  const world = createWorld();
+  world.says(calls('send', 'send'));
+  const given = ['a text', { type: 'content', value: 'x' }];
+  const send = act(() => 'sent', { modelOutput: () => given.shift() as never });
+  await within((await world.boot({ tools: { send } }).startTurn(hello)).outcome);
+  expect(await world.outputs()).toEqual([
+    { type: 'text', value: 'a text' },
+    { type: 'json', value: { type: 'content', value: 'x' } },
+  ]);
 });
 
 const preparing: readonly (readonly [string, Partial<Tool>])[] = [

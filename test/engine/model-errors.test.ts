@@ -79,6 +79,13 @@ it('what is not worth another try ends the turn at once', async () => {
   }
 });
 
+/** An error of others, which reads itself when it is asked. */
+const resisting = Object.defineProperty(new Error('lazy'), 'kind', {
+  get() {
+    throw new Error('no kind');
+  },
+});
+
 it('whatever a model port throws is an outcome, and an answer that is none as well', async () => {
   const wrong: readonly (() => unknown)[] = [
     () => Promise.reject(new Error('socket hang up')),
@@ -86,6 +93,7 @@ it('whatever a model port throws is an outcome, and an answer that is none as we
     () => {
       throw 'text';
     },
+    () => Promise.reject(resisting),
     () => undefined,
     () => ({ content: 'text', finish: { reason: 'stop' } }),
     () => ({ content: [{ type: 'surprise' }], finish: { reason: 'stop' }, usage: { input: {}, output: {} } }),
