@@ -61,6 +61,7 @@ describe('`sync` is false unless the second argument of a batch says otherwise',
     await store.remove('removed');
     calls.withoutPower(path, image);
     await store.close();
+    expect(calls.writes.length).toBeGreaterThan(4);
     expect(calls.writes.map(({ how, sync }) => `${how} ${sync}`)).toEqual(calls.writes.map(() => 'batch true'));
     const after = await openLevelStore({ path: image });
     expect(textsOf(await after.messages('s'))).toEqual([...texts(3), 'more']);
