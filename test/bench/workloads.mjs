@@ -43,9 +43,9 @@ export const LIMITS = {
 
 export const SIZES = {
   full: {
-    effectful: { iterations: 200, rounds: 9 },
+    effectful: { iterations: 200, rounds: 9, warmUp: 4_000 },
     longHistory: { iterations: 100, rounds: 5, megabytes: [0, 1, 10, 50] },
-    harmless: { iterations: 20_000, rounds: 3 },
+    harmless: { iterations: 20_000, rounds: 3, warmUp: 4_000 },
     debounced: { iterations: 400 },
     grouped: { sessions: 200, iterations: 10, rounds: 5 },
     start: { sessions: [1_000, 100_000, 1_000_000], rounds: 9 },
@@ -57,9 +57,9 @@ export const SIZES = {
     recordedRuns: { rounds: 5 },
   },
   quick: {
-    effectful: { iterations: 50, rounds: 3 },
+    effectful: { iterations: 50, rounds: 3, warmUp: 50 },
     longHistory: { iterations: 20, rounds: 3, megabytes: [0, 1, 10] },
-    harmless: { iterations: 500, rounds: 2 },
+    harmless: { iterations: 500, rounds: 2, warmUp: 200 },
     debounced: { iterations: 400 },
     grouped: { sessions: 50, iterations: 4, rounds: 2 },
     start: { sessions: [100, 2_000], rounds: 3 },
