@@ -6,6 +6,7 @@ import {
   type BigIntStats,
   closeSync,
   fstatSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -117,9 +118,12 @@ function takeOver(file: string, seen: string): boolean {
   return false;
 }
 
-/** Nobody touches it any more, so that it stays the same; empty where there is none. */
+/**
+ * Nobody touches it any more, so that it stays the same; empty where there is none. Of a link, the link: one to nothing
+ * is there and could be looked for without end.
+ */
 function identityOf(file: string): string {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.ino}.${stat.ctimeNs}`;
 }
 
