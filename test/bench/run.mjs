@@ -1,29 +1,46 @@
 // `npm run bench`: what the library costs, each figure beside its floor measured in the same run.
-//
-//   --only B1,B3            some of the workloads
-//   --quick                 small sizes: to see that it runs, not to quote
-//   --counts                only what is the same on every machine
-//   --check                 exit code 1 when a target is not met
-//   --json <file>           the figures as JSON as well
-//   --markdown              figures with a target as Markdown, and what stops those that miss it
-//   --trajectories <folder> recorded runs of agents, for B9
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { asMarkdown, asText } from './table.mjs';
 import { LIMITS, SIZES, WORKLOADS } from './workloads.mjs';
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    counts: { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-    json: { type: 'string' },
-    markdown: { type: 'boolean', default: false },
-    trajectories: { type: 'string' },
-  },
-});
+const USAGE = `npm run bench -- [options]
+
+  --only B1,B3            some of the workloads
+  --quick                 small sizes: to see that it runs, not to quote
+  --counts                only what is the same on every machine
+  --check                 exit code 1 when a target is not met
+  --json <file>           the figures as JSON as well
+  --markdown              figures with a target as Markdown, and what stops those that miss it
+  --trajectories <folder> recorded runs of agents, for B9
+`;
+
+function asked() {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        counts: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+        json: { type: 'string' },
+        markdown: { type: 'boolean', default: false },
+        trajectories: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+const options = asked();
+if (options.help) {
+  process.stdout.write(USAGE);
+  process.exit();
+}
 
 const size = options.quick || options.counts ? 'quick' : 'full';
 const ids = options.only?.split(',') ?? Object.keys(WORKLOADS);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { plainEnv } from './package.js';
 import { catalogue } from './prove/catalogue/index.js';
 import { quotationIn, quotedFrom, withPart } from './prove/results.js';
@@ -25,9 +25,13 @@ interface Facts {
   readonly singles: Readonly<Record<string, number>>;
 }
 
-async function quickRun(): Promise<Facts> {
-  const at = (path: string) => join(root, path);
+const at = (path: string): string => join(root, path);
+
+beforeAll(async () => {
   await run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('test/crash/prove/tsconfig.json')]);
+}, LONG_MS);
+
+async function quickRun(): Promise<Facts> {
   const args = [at('dist/prove/test/crash/prove/main.js'), '--quick', '--json'];
   const { stdout } = await run(process.execPath, args, { cwd: root, env: plainEnv }).catch((failed) => failed);
   return JSON.parse(stdout) as Facts;
@@ -73,4 +77,24 @@ it('each part of RESULTS.md is written without touching the other', () => {
   );
   expect(both).toContain('one');
   expect(both).toContain('two');
+});
+
+it('a count that is none, and an option or scenario that there is not, are refused: nothing would be proved', async () => {
+  const wrong = async (program: string, ...args: string[]): Promise<unknown> =>
+    run(process.execPath, [at(`dist/prove/test/crash/prove/${program}.js`), ...args], {
+      cwd: root,
+      env: plainEnv,
+    }).then(
+      () => 'accepted',
+      ({ code, stderr }) => [code, String(stderr).split('\n')[0]],
+    );
+  const number = (option: string, text: string) => `--${option} must be a whole number of at least 1, not "${text}".`;
+  expect(await wrong('main', '--schedules', 'x')).toEqual([2, number('schedules', 'x')]);
+  expect(await wrong('main', '--workers', '0')).toEqual([2, number('workers', '0')]);
+  expect(await wrong('main', '--only', 'nothing')).toEqual([
+    2,
+    expect.stringContaining('no scenario "nothing"; there'),
+  ]);
+  expect(await wrong('main', '--onyl', 'a cancel')).toEqual([2, expect.stringContaining("Unknown option '--onyl'")]);
+  expect(await wrong('kill', '--kills', '0')).toEqual([2, number('kills', '0')]);
 });

@@ -1,4 +1,5 @@
 // The list of breaks rots as the code changes: every one of them has to find its place, exactly once.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,4 +25,11 @@ describe('the mutations', () => {
       expect(tests.filter((test) => !existsSync(join(root, test)))).toEqual([]);
     },
   );
+});
+
+it('a word that no break has is refused: nothing would be broken, and nothing survive', () => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'test/mutations/run.mjs'), '--help'], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('No break has "--help" in its sentence or file')]);
 });

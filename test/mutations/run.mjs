@@ -83,6 +83,12 @@ async function work(copy, queue, survivors) {
 
 const word = process.argv[2] ?? '';
 const chosen = MUTATIONS.filter(({ breaks, file }) => `${file} ${breaks}`.includes(word));
+if (chosen.length === 0) {
+  process.stderr.write(
+    `No break has "${word}" in its sentence or file, so nothing would be tested; see test/mutations.\n`,
+  );
+  process.exit(2);
+}
 const copies = [];
 const began = Date.now();
 try {

@@ -3,12 +3,16 @@
 import { parseArgs } from 'node:util';
 import { installService } from '../package.js';
 import { Processes } from '../processes.js';
+import { countOf, orRefused } from './arguments.js';
 import { dieAt, type PlaceResult } from './deaths.js';
 import { figure, writePart } from './results.js';
 
-const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
-});
+const asked = orRefused(() => {
+  const { values } = parseArgs({
+    options: { kills: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
+  });
+  return { kills: countOf('kills', values.kills), seed: countOf('seed', values.seed, 0) };
+}, 'npm run prove:kill -- --kills 1000 --seed 1');
 
 const KILLS_OF_A_PLACE = 25;
 /** Two places at a time: while one process works, the other may start. */
@@ -66,7 +70,7 @@ function textOf(results: readonly PlaceResult[], seconds: number): string {
 }
 
 const began = performance.now();
-const results = await killAll(Number(values.kills), Number(values.seed));
+const results = await killAll(asked.kills, asked.seed);
 const text = textOf(results, (performance.now() - began) / 1000);
 console.log(text);
 const bad = results.some(

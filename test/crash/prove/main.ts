@@ -2,6 +2,7 @@
 // found, and writes it to RESULTS.md. Exit code 1 where an effect was doubled or lost or an invariant broken.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { countOf, orRefused } from './arguments.js';
 import { catalogue } from './catalogue/index.js';
 import { exhaustiveUnits, type Plan, randomUnits, TOTAL } from './plan.js';
 import { runUnits } from './pool.js';
@@ -16,23 +17,28 @@ npm run prove -- --seed 7          other random schedules than those of seed 1
 npm run prove -- --only "a cancel" one scenario, nothing random
 npm run prove -- --seed 7 --path 3:0:1   one random schedule again, as a failure prints it`;
 
-const { values } = parseArgs({
-  options: {
-    full: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-    seed: { type: 'string', default: '1' },
-    path: { type: 'string' },
-    only: { type: 'string' },
-    schedules: { type: 'string' },
-    workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
-  },
-});
+const read = () =>
+  parseArgs({
+    options: {
+      full: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      seed: { type: 'string', default: '1' },
+      path: { type: 'string' },
+      only: { type: 'string' },
+      schedules: { type: 'string' },
+      workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    },
+  });
 
-const workers = Number(values.workers);
+const { values } = orRefused(read, USAGE);
+const workers = orRefused(() => countOf('workers', values.workers), USAGE);
 const size: Plan['size'] = values.full ? 'full' : values.quick ? 'quick' : 'normal';
-const plan: Plan = { size, seed: Number(values.seed), total: Number(values.schedules ?? TOTAL[size]) };
+const plan: Plan = orRefused(() => {
+  const total = values.schedules === undefined ? TOTAL[size] : countOf('schedules', values.schedules);
+  return { size, seed: countOf('seed', values.seed, 0), total };
+}, USAGE);
 
 const sum = noTally();
 const kinds: Record<string, Tally> = {};
@@ -85,6 +91,12 @@ function report(seconds: number): void {
   process.exitCode = ok ? 0 : 1;
 }
 
+function unitsOf(scenario: string): Unit[] {
+  const units = exhaustiveUnits(size).filter((unit) => 'scenario' in unit && unit.scenario === scenario);
+  if (units.length > 0) return units;
+  throw new Error(`no scenario "${scenario}"; there are: ${catalogue.map(({ name }) => name).join(', ')}.`);
+}
+
 async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
   const began = performance.now();
@@ -92,10 +104,11 @@ async function main(): Promise<void> {
   if (values.path !== undefined) {
     await runUnits([{ kind: 'traffic', seed: plan.seed, schedules: 1, path: values.path }], 1, done);
   } else if (only !== undefined) {
-    const units = exhaustiveUnits(size).filter((unit) => 'scenario' in unit && unit.scenario === only);
-    if (units.length === 0)
-      throw new Error(`no scenario "${only}"; there are: ${catalogue.map((s) => s.name).join(', ')}`);
-    await runUnits(units, workers, done);
+    await runUnits(
+      orRefused(() => unitsOf(only), USAGE),
+      workers,
+      done,
+    );
   } else await proveAll();
   report((performance.now() - began) / 1000);
 }
