@@ -44,8 +44,9 @@ const DURABLE: Readonly<Record<keyof DurableSide<unknown>, true>> = {
  * everything a durable tool gets (`idempotencyKey`, `deps`, `note` …) as `context` and `experimental_context`;
  * `messages` is empty. Values it yields are progress, the last one is its output. `needsApproval` becomes `approval`
  * unless `durable` says otherwise. `outputSchema`, `title` and `metadata` say something to browsers and go nowhere.
- * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`; or a field nobody knows; or a callback
- * on the way of an input (`onInputStart` …), which no turn calls: its deltas are events of `engine.follow()`.
+ * @throws {TypeError} names what is missing: `execute`, a JSON Schema, or `sdk`; or a field that nobody knows or nobody
+ * can read; or a callback on the way of an input (`onInputStart` …), which no turn calls: its deltas are events of
+ * `engine.follow()`.
  */
 export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}): AnyTool<D> {
   checkFields(durable, DURABLE);
@@ -66,6 +67,7 @@ export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}
     if (fields[callback] === undefined) continue;
     throw new TypeError(`The tool has ${callback}, which no turn calls: read the deltas of engine.follow() instead.`);
   }
+  checkTold(fields);
   return {
     description: textOf(description),
     input: schemaOf(inputSchema),
@@ -81,6 +83,18 @@ export function fromTool<D = unknown>(tool: object, durable: DurableSide<D> = {}
   };
 }
 
+function checkTold({ strict, inputExamples }: Fields): void {
+  if (strict !== undefined && typeof strict !== 'boolean') {
+    throw new TypeError('The tool has a strict that must be true or false.');
+  }
+  if (inputExamples === undefined) return;
+  const areExamples =
+    Array.isArray(inputExamples) && inputExamples.every((one) => isFields(one) && one.input !== undefined);
+  if (!areExamples) {
+    throw new TypeError('The tool has inputExamples that must be an array of { input }: [{ input: { … } }].');
+  }
+}
+
 /** What only the provider reads. */
 function toldToModel({ providerOptions, strict, inputExamples }: Fields): Partial<AnyTool<unknown>> {
   const examples = inputExamples as readonly { readonly input: Json }[] | undefined;
@@ -88,7 +102,7 @@ function toldToModel({ providerOptions, strict, inputExamples }: Fields): Partia
     ...(isFields(providerOptions)
       ? { providerOptions: providerOptions as NonNullable<AnyTool<unknown>['providerOptions']> }
       : {}),
-    ...(typeof strict === 'boolean' ? { strict } : {}),
+    ...(strict === undefined ? {} : { strict: strict as boolean }),
     ...(examples === undefined ? {} : { inputExamples: examples.map(({ input }) => input) }),
   };
 }

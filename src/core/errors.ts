@@ -78,9 +78,14 @@ export class HardIdleTimeout extends Error {
 export function messageOf(thrown: unknown): string {
   try {
     if (typeof thrown === 'string') return thrown;
-    if (thrown instanceof Error) return String(thrown.message === '' ? thrown.name : thrown.message);
-    return `a value that is not an Error was thrown (${String(thrown)})`;
+    if (thrown instanceof Error) return asText(thrown.message === '' ? thrown.name : thrown.message);
+    return `a value that is not an Error was thrown (${asText(thrown)})`;
   } catch {
     return 'a value that is not an Error was thrown, and it cannot be read';
   }
+}
+
+/** Lists are only named: to join an array takes as long as it says it is long, and an empty one may say 4e9. */
+function asText(value: unknown): string {
+  return Array.isArray(value) || ArrayBuffer.isView(value) ? Object.prototype.toString.call(value) : String(value);
 }

@@ -105,7 +105,8 @@ export function checkInput(settings: Settings, input: Input): Checked {
 function contentOf(input: Input['input']): readonly UserPart[] {
   if (typeof input === 'string') {
     if (input === '') throw new TypeError('input is empty; give the text of the message or its parts.');
-    return [{ type: 'text', text: input.toWellFormed() }];
+    checkJson(input, 'input');
+    return [{ type: 'text', text: input }];
   }
   if (!Array.isArray(input) || input.length === 0) {
     throw new TypeError('input must be a text or a non-empty array of user parts.');

@@ -136,6 +136,16 @@ describe('a tool of the AI SDK', () => {
     }
   });
 
+  it('is refused with what the provider could not read: examples without `input`, a strict that is no boolean', () => {
+    const made = (fields: object) => () => fromTool({ inputSchema: city, execute: () => 1, ...fields });
+    for (const inputExamples of [null, {}, 'Oslo', [{ city: 'Oslo' }], [{ input: {} }, null], [{ input: undefined }]]) {
+      expect(made({ inputExamples })).toThrow(/^The tool has inputExamples that must be an array of \{ input \}/);
+    }
+    for (const strict of [null, 'true', 1]) {
+      expect(made({ strict })).toThrow('The tool has a strict that must be true or false.');
+    }
+  });
+
   it('is refused where it cannot run here, or has no JSON Schema at once', () => {
     expect(() => fromTool({ inputSchema: city })).toThrow(/execute.*providerTools/);
     const late = { inputSchema: { jsonSchema: Promise.resolve({}) }, execute: () => 1 };

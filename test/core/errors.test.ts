@@ -79,6 +79,14 @@ describe('messageOf', () => {
     expect(messageOf(7n)).toContain('(7)');
   });
 
+  it('is told at once for a list, however long it says it is', () => {
+    const endless: unknown[] = [];
+    endless.length = 2 ** 32 - 1;
+    expect(messageOf(endless)).toBe('a value that is not an Error was thrown ([object Array])');
+    expect(messageOf(Object.assign(new Error('x'), { message: endless }))).toBe('[object Array]');
+    expect(messageOf(new Uint8Array(2 ** 28))).toContain('[object Uint8Array]');
+  });
+
   const resisting = [
     Object.create(null),
     Object.assign(new Error('x'), { message: { odd: true } }),

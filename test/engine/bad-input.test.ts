@@ -24,6 +24,8 @@ const inputs: readonly (readonly [RegExp, unknown])[] = [
   [/^input/, { ...hello, input: '' }],
   [/^input/, { ...hello, input: [] }],
   [/^input/, { ...hello, input: 5 }],
+  [/^input is text with a lone surrogate/, { ...hello, input: 'cut \ud83d' }],
+  [/^input\[0\]\.text is text with a lone surrogate/, { ...hello, input: [{ type: 'text', text: 'cut \ud83d' }] }],
   [/^input\[0\]/, { ...hello, input: [null] }],
   [/^input\[0\]\.type/, { ...hello, input: [{ type: 'tool-call' }] }],
   [/^input\[1\]\.text/, { ...hello, input: [{ type: 'text', text: 'a' }, { type: 'text' }] }],
