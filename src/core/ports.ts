@@ -44,6 +44,7 @@ export interface Commit {
   readonly archive?: readonly StoredMessage[];
   /** null deletes the checkpoint. */
   readonly checkpoint?: Checkpoint | null;
+  /** Of many removed calls that are not of the head's turn, a store may remove some a little later, or never in a crash. */
   readonly calls?: { readonly put: readonly CallRecord[]; readonly remove: readonly string[] };
   readonly inbox?: { readonly put: readonly InboxRecord[]; readonly remove: readonly InboxRecord[] };
   readonly seen?: readonly SeenRecord[];

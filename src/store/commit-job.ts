@@ -22,6 +22,8 @@ export interface CommitContext {
   readonly leases: Leases;
   /** The epoch is no longer named by its head. */
   readonly sweep: (sessionId: string, epoch: number) => void;
+  /** Nothing names these calls any more. */
+  readonly removeCalls: (callIds: readonly string[]) => void;
 }
 
 /** The two garbage records that a switch of epochs changes. */
@@ -133,13 +135,14 @@ export class CommitJob implements Job {
   }
 
   #last(old: Known, more: readonly Op[]): Step {
-    const { ops, rewrite } = this.#commit;
+    const { ops, rewrite, removedLater } = this.#commit;
     return {
       ops: more.length === 0 ? ops : [...more, ...ops],
       last: true,
       durable: () => {
         this.#context.sessions.set(this.lane, this.#after(old));
         if (rewrite !== null && old.count > 0) this.#context.sweep(this.lane, old.epoch);
+        if (removedLater.length > 0) this.#context.removeCalls(removedLater);
       },
     };
   }

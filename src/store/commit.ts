@@ -18,6 +18,7 @@ import {
   seenKey,
   turnKey,
 } from './keys.js';
+import { removedLater } from './late-removal.js';
 import { checksumOf, encodeRecord } from './records.js';
 import { encodeHead, type Known, knownOf, markerOp } from './sessions.js';
 import { bytesOf, del, isCut, type Op, put } from './tables.js';
@@ -38,6 +39,8 @@ export interface EncodedCommit {
   readonly bytes: number;
   /** A whole list in a new epoch, with what it leaves to the archive. */
   readonly rewrite: readonly Op[] | null;
+  /** Calls whose records go behind it, in batches of their own. */
+  readonly removedLater: readonly string[];
 }
 
 /**
@@ -50,8 +53,10 @@ export function encodeCommit(commit: Commit): EncodedCommit {
   const messages = transcript === undefined ? [] : encodeMessages(commit);
   // The archive is staged as the new list is: neither counts before the head names it.
   const rewrite = transcript?.kind === 'rewrite' ? [...messages, ...encodeArchive(commit)] : null;
-  const records = rewrite === null ? [...messages, ...encodeRecords(commit)] : encodeRecords(commit);
-  const headRecord = encodeHead(head, digestOf(rewrite === null ? records : [...rewrite, ...records]));
+  const later = removedLater(commit);
+  const records = [...(rewrite === null ? messages : []), ...encodeRecords(commit, later)];
+  const gone = [...later].map((callId) => del('call', callKey(callId)));
+  const headRecord = encodeHead(head, digestOf([...(rewrite ?? []), ...records, ...gone]));
   const ops = [...records, put('head', headKey(head.sessionId), headRecord), markerOp(head, commit.savedAt)];
   return {
     sessionId: head.sessionId,
@@ -64,6 +69,7 @@ export function encodeCommit(commit: Commit): EncodedCommit {
     ops,
     bytes: bytesOf(ops),
     rewrite,
+    removedLater: [...later],
   };
 }
 
@@ -121,7 +127,7 @@ function encodeArchive({ head, archive = [] }: Commit): Op[] {
   });
 }
 
-function encodeRecords(commit: Commit): Op[] {
+function encodeRecords(commit: Commit, later: ReadonlySet<string>): Op[] {
   const { sessionId, agent, revision } = commit.head;
   const ops: Op[] = [];
   const store = (kind: Kind, key: string, value: unknown, path: string) =>
@@ -129,7 +135,7 @@ function encodeRecords(commit: Commit): Op[] {
 
   if (commit.checkpoint === null) ops.push(del('turn', turnKey(sessionId)));
   else if (commit.checkpoint !== undefined) store('turn', turnKey(sessionId), commit.checkpoint, 'checkpoint');
-  for (const callId of commit.calls?.remove ?? []) ops.push(del('call', callKey(callId)));
+  for (const callId of commit.calls?.remove ?? []) if (!later.has(callId)) ops.push(del('call', callKey(callId)));
   for (const [i, call] of (commit.calls?.put ?? []).entries()) store('call', callKey(call.callId), call, `calls[${i}]`);
   const keyOfInput = (input: { seq: number; messageId: string }) => inboxKey(sessionId, input.seq, input.messageId);
   for (const input of commit.inbox?.remove ?? []) ops.push(del('inbox', keyOfInput(input)));

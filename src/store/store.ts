@@ -23,6 +23,7 @@ import { type Backing, closedError, Database, storeError } from './database.js';
 import { SweepJob } from './epochs.js';
 import { checkFormat } from './format.js';
 import { sweepGarbage } from './garbage.js';
+import { LateRemovalJob } from './late-removal.js';
 import { Leases } from './leases.js';
 import { type MigrationProgress, migrate } from './migration.js';
 import { DamageToldJob, MarkerRepairJob, QuarantineJob } from './quarantine.js';
@@ -75,6 +76,7 @@ export class LevelTurnStore implements TurnStore {
         sessions: this.#sessions,
         leases: this.#leases,
         sweep: (sessionId, epoch) => this.#sweep(sessionId, epoch),
+        removeCalls: (callIds) => this.#removeCalls(callIds),
       }),
     );
   }
@@ -199,5 +201,10 @@ export class LevelTurnStore implements TurnStore {
     // A sweep that fails is made up for by the next opening.
     const job = new SweepJob(sessionId, epoch, this.#sessions, () => this.#closing !== null);
     this.#queue.submit(job).catch(() => {});
+  }
+
+  #removeCalls(callIds: readonly string[]): void {
+    // The commit is durable whatever becomes of this, and a close waits for it: nothing makes up for it later.
+    this.#queue.submit(new LateRemovalJob(callIds)).catch(() => {});
   }
 }
