@@ -67,11 +67,19 @@ const KNOWN: Readonly<Record<keyof CrashMatrixOptions, true>> = {
   timeoutMs: true,
 };
 
+const STATUSES: Readonly<Record<OutcomeStatus, true>> = {
+  completed: true,
+  stopped: true,
+  failed: true,
+  cancelled: true,
+  abandoned: true,
+};
+
 /**
  * Runs your agent with a crash at every point at which one could make a difference: before and behind every write, and
  * behind every effect. A crash cuts a process off from its store, clock and model for good; the next one starts on what
  * is on the disk. One matrix at a time for one ledger.
- * @throws {TypeError} an option is missing or unknown. @throws {Error} the scenario is not right without a crash, or
+ * @throws {TypeError} an option is missing, unknown or wrong. @throws {Error} the scenario is not right without a crash, or
  * nothing would be tested: no effect was recorded, or no process came to the point that `seed` names.
  */
 export async function crashMatrix(options: CrashMatrixOptions): Promise<CrashReport> {
@@ -188,6 +196,10 @@ function agentOf(options: CrashMatrixOptions): Agent {
   if (typeof options !== 'object' || options === null) throw new TypeError('crashMatrix needs an options object.');
   checkFields(options, KNOWN, (name) => name);
   checkFields(options.expect ?? {}, { outcome: true, effects: true }, (name) => `expect.${name}`);
+  const outcome = options.expect?.outcome;
+  if (outcome !== undefined && !Object.hasOwn(STATUSES, outcome)) {
+    throw new TypeError(`expect.outcome must be one of ${Object.keys(STATUSES).join(', ')}.`);
+  }
   const { createEngine, model, scenario, ledger, realTime = false, timeoutMs = 30_000 } = options;
   for (const [name, value] of Object.entries({ createEngine, model, scenario })) {
     if (typeof value !== 'function') throw new TypeError(`crashMatrix needs ${name}, a function.`);

@@ -89,7 +89,7 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
       number: crashes + 1,
       image,
       clock: time.clock,
-      model: agent.model(),
+      model: modelOf(agent),
       point: schedule[crashes],
       timeline,
       onCommit: ({ calls }) => {
@@ -110,6 +110,12 @@ export async function runSchedule(agent: Agent, schedule: CrashSchedule, work: R
     }
     image = process.store.image;
   }
+}
+
+function modelOf(agent: Agent): Model {
+  const model: Partial<Model> | undefined = agent.model();
+  if (typeof model?.call === 'function') return model as Model;
+  throw new TypeError('model must give a model: an object with id and call.');
 }
 
 const effectOf = ({ tool, key, detail }: LedgerEntry, inputs: ReadonlyMap<string, string>): Effect => ({

@@ -5,7 +5,10 @@
 import type { Clock } from '../core/ports.js';
 
 export interface SimulatedClock extends Clock {
-  /** Moves the time on, firing timers in their order; work they start is let run in between. */
+  /**
+   * Moves the time on, firing timers in their order; work they start is let run in between.
+   * @throws {TypeError} `ms` is no number of 0 or more: time does not go back.
+   */
   advance(ms: number): Promise<void>;
 }
 
@@ -55,6 +58,7 @@ export function steppedClock(startAt = 1_000_000_000_000): SteppedClock {
       return () => timers.delete(timer);
     },
     async advance(ms) {
+      if (!(Number.isFinite(ms) && ms >= 0)) throw new TypeError('advance(ms) takes a number of ms, 0 or more.');
       const end = now + ms;
       await letWorkRun();
       for (let timer = nextUntil(end); timer !== undefined; timer = nextUntil(end)) {

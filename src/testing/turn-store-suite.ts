@@ -68,11 +68,11 @@ export function testTurnStore(suite: TurnStoreSuite): void {
 
 async function runCase(one: StoreCase, suite: TurnStoreSuite): Promise<void> {
   const seed = suite.seed ?? '1';
-  let store = await suite.factory();
+  let store = storeOf('factory', await suite.factory());
   const reopen = async (): Promise<TurnStore> => {
     if (suite.reopen === undefined) throw new TypeError('testTurnStore needs reopen for this test.');
     await store.close();
-    store = await suite.reopen(store);
+    store = storeOf('reopen', await suite.reopen(store));
     return store;
   };
   try {
@@ -83,6 +83,12 @@ async function runCase(one: StoreCase, suite: TurnStoreSuite): Promise<void> {
     await store.close();
     await suite.dispose?.(store);
   }
+}
+
+/** What is no store would fail in the middle of a test, and once more where it is closed. */
+function storeOf(name: 'factory' | 'reopen', given: TurnStore): TurnStore {
+  if (typeof given?.commit === 'function' && typeof given.close === 'function') return given;
+  throw new TypeError(`${name} must give a TurnStore.`);
 }
 
 /** The same error, so that the runner shows its place and difference; its message also says how to repeat it. */

@@ -352,6 +352,12 @@ it('names the option that is wrong', async () => {
   await expect(wrong({ expect: { effect: {} } })).rejects.toThrow(
     'expect.effect is unknown; there are outcome, effects.',
   );
+  await expect(wrong({ expect: { outcome: 'complete' } })).rejects.toThrow(
+    'expect.outcome must be one of completed, stopped, failed, cancelled, abandoned.',
+  );
+  await expect(wrong({ model: () => undefined })).rejects.toThrow(
+    new TypeError('model must give a model: an object with id and call.'),
+  );
   await expect(wrong({ timeoutMs: 0 })).rejects.toThrow('timeoutMs must be');
   await expect(wrong({ seed: 'crash at noon' })).rejects.toThrow('seed: "noon" is no crash point');
   await expect(crashMatrix(undefined as never)).rejects.toThrow('crashMatrix needs an options object.');

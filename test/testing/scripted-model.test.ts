@@ -87,6 +87,11 @@ describe('a script with a mistake', () => {
     );
     expect(wrong([{ call: [] }])).toThrow('script[0].call is unknown; there are say, calls, finish, tokens.');
     expect(wrong([{ fail: 'network', after: 2 }])).toThrow('script[0].after is unknown; there are fail,');
+    for (const fail of ['rateLimit', undefined, 'toString']) {
+      expect(wrong([{ fail }])).toThrow(
+        'script[0].fail must be one of rateLimited, overloaded, network, contextLength,',
+      );
+    }
     expect(wrong([{ hang: true, calls: [] }])).toThrow('script[0].calls is unknown; there are hang, say.');
     expect(wrong([{ calls: { tool: 'pay', input: {} } }])).toThrow('script[0].calls must be a list');
     expect(wrong([{ calls: [{ tool: 'pay', inputs: {} }] }])).toThrow('script[0].calls[0].inputs is unknown');

@@ -59,3 +59,23 @@ it('refuses a field nobody knows, behind which tests would be left out', () => {
   );
   expect(() => testTurnStore({ ...suite, reopen: true } as never)).toThrow('reopen must be a function.');
 });
+
+it('says that what should open a store gave none', async () => {
+  const first = async (suite: object): Promise<unknown> => {
+    const runs: (() => Promise<void>)[] = [];
+    testTurnStore({
+      test: (_name: string, run: () => Promise<void>) => runs.push(run),
+      factory: async () => memoryStore(),
+      ...suite,
+    } as never);
+    return Promise.allSettled(runs.map((run) => run()));
+  };
+  expect(await first({ factory: async () => undefined })).toContainEqual({
+    status: 'rejected',
+    reason: new TypeError('factory must give a TurnStore.'),
+  });
+  expect(await first({ reopen: async () => ({}) })).toContainEqual({
+    status: 'rejected',
+    reason: new TypeError('reopen must give a TurnStore. (seed "1")'),
+  });
+});
