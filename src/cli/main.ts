@@ -58,7 +58,11 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
       const done = operate(command ?? '', args);
       if (done !== undefined) return done;
       const what = command === undefined ? 'name a command' : `there is no command or option ${command}`;
-      process.stderr.write(`durable-turn: ${what}\n\n${USAGE}`);
+      const asksForJson = command === '--json' || args.includes('--json');
+      const text = asksForJson
+        ? `${JSON.stringify({ error: what, exitCode: 2 })}\n`
+        : `durable-turn: ${what}\n\n${USAGE}`;
+      process.stderr.write(text);
       return 2;
     }
   }

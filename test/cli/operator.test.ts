@@ -224,6 +224,16 @@ describe('commands that only look', () => {
     expect(existsSync(join(scratch, 'nowhere'))).toBe(false);
     const { code, errors } = await here('show', folder, 'nobody', '--json');
     expect({ code, ...JSON.parse(errors) }).toEqual({ code: 1, exitCode: 1, error: 'there is no session "nobody"' });
+    const misspelt = await here('list', folder, '--json', '--colour');
+    expect(JSON.parse(misspelt.errors)).toMatchObject({ exitCode: 2, error: expect.stringContaining('--colour') });
+    const unknown = await run('lits', folder, '--json');
+    const error = 'there is no command or option lits';
+    expect({ ...unknown, errors: JSON.parse(unknown.errors) }).toEqual({
+      code: 2,
+      out: '',
+      errors: { error, exitCode: 2 },
+    });
+    expect((await run('lits', folder)).errors).toMatch(`durable-turn: ${error}\n\nUsage: `);
   });
 
   it('explain themselves, and the command line lists them all', async () => {

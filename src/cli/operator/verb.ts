@@ -51,7 +51,8 @@ export class Refusal extends Error {
 }
 
 export async function perform(verb: Verb, args: readonly string[]): Promise<ExitCode> {
-  let output = new Output(process.stdout, process.stderr, false);
+  // Arguments that make no sense are told in the form that was asked for, as everything is.
+  let output = new Output(process.stdout, process.stderr, args.includes('--json'));
   try {
     const { positionals, values } = parsed(verb, args);
     output = new Output(process.stdout, process.stderr, values.json === true);
