@@ -35,8 +35,11 @@ export async function lockFolder(folder: string, change: boolean): Promise<Folde
       scratch,
       locked: lock !== undefined,
       release: async () => {
-        await lock?.close();
-        await rm(scratch, { recursive: true, force: true });
+        try {
+          await lock?.close();
+        } finally {
+          await rm(scratch, { recursive: true, force: true });
+        }
       },
     };
   } catch (error) {

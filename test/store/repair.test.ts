@@ -90,6 +90,17 @@ describe('the lock of a folder', () => {
     expect(openElsewhere()).toBe('opened');
   });
 
+  it('leaves no folder behind where giving it back fails', async () => {
+    await filled();
+    const lock = await lockFolder(path, true);
+    const close = vi.spyOn(Level.prototype, 'close').mockRejectedValueOnce(new Error('not now'));
+    await expect(lock.release()).rejects.toThrow('not now');
+    expect(existsSync(lock.scratch)).toBe(false);
+    close.mockRestore();
+    await lock.release();
+    expect(openElsewhere()).toBe('opened');
+  });
+
   it('is not to be had while a store has the folder open, so nothing is repaired under it', async () => {
     const store = await openLevelStore({ path });
     await expect(repairFolder(path)).rejects.toMatchObject({ code: 'TURN_STORE_LOCKED' });
