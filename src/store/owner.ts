@@ -192,12 +192,16 @@ function isAlive(name: string): boolean {
   }
 }
 
-/** With its number it names a process or thread across restarts, where numbers come again; empty where nothing tells. */
+/**
+ * With its number it names a process or thread across restarts, where numbers come again; empty where nothing tells. One
+ * that has ended and waits for its parent to hear of it has no start: it opens nothing.
+ */
 function startOf(pid: number | string): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold anything; the start is the 20th field behind it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : (fields[19] ?? '');
   } catch {
     return '';
   }

@@ -1,4 +1,5 @@
 // An opening that takes long stays the only one, and one whose thread was ended stands in nobody's way.
+import { spawn } from 'node:child_process';
 import fs, {
   lstatSync,
   readdirSync,
@@ -143,6 +144,26 @@ describe('an opening of a folder', () => {
       expect(readdirSync(path)).toEqual([]);
       for (const name of [own, `${own}.1.2`]) writeFileSync(join(path, name), '');
       expect(diedOpening(path)).toBe(false);
+    },
+  );
+
+  it.runIf(process.platform === 'linux')(
+    'of a process that ended counts as ended, also before its parent knows',
+    async () => {
+      // The shell becomes a program that asks for no child.
+      const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+      try {
+        const pid = `${await new Promise((resolve) => parent.stdout.once('data', resolve))}`.trim();
+        const fields = (): readonly string[] =>
+          readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+        writeFileSync(join(path, `opening-${pid}-${fields()[19]}`), '');
+        while (fields()[0] !== 'Z') await new Promise((resolve) => setTimeout(resolve, 10));
+        expect(diedOpening(path)).toBe(true);
+        forgetOpenings(path);
+        expect(readdirSync(path)).toEqual([]);
+      } finally {
+        parent.kill('SIGKILL');
+      }
     },
   );
 
