@@ -9,7 +9,7 @@
 import { closeSync, constants, ftruncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { openFile, readFile } from './leveldb/regular-file.js';
+import { NOT_FOLLOWING, openFile, readFile } from './leveldb/regular-file.js';
 import type { Watch } from './tables.js';
 
 export const RUN_FILE = 'durable-turn.run';
@@ -37,7 +37,7 @@ const STAGES: readonly Stage[] = ['reading', 'open', 'closed'];
 export function readLastRun(folder: string): LastRun | null {
   let bytes: Buffer;
   try {
-    bytes = readFile(join(folder, RUN_FILE));
+    bytes = readFile(join(folder, RUN_FILE), NOT_FOLLOWING);
   } catch {
     return null;
   }
@@ -123,7 +123,7 @@ export class RunFile implements Watch {
 
 function openOrNothing(path: string): number | null {
   try {
-    const file = openFile(path, constants.O_RDWR | constants.O_CREAT);
+    const file = openFile(path, constants.O_RDWR | constants.O_CREAT | NOT_FOLLOWING);
     ftruncateSync(file, END);
     return file;
   } catch {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -97,6 +98,26 @@ describe('the file of a run', () => {
       await store.close();
     }
     expect(readLastRun(path)).toBeNull();
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a link under the name of the file', () => {
+  it('is not followed: what it leads to is neither believed nor changed', async () => {
+    const elsewhere = temporaryFolder();
+    try {
+      new RunFile(elsewhere, 1_000_000).end(true);
+      const target = join(elsewhere, RUN_FILE);
+      const before = readFileSync(target);
+      symlinkSync(target, file());
+      expect(readLastRun(path)).toBeNull();
+      const store = await openLevelStore({ path });
+      await store.commit(appended(undefined, 's', ['a']));
+      await store.close();
+      expect(readFileSync(target)).toEqual(before);
+      await (await openLevelStore({ path })).close();
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true });
+    }
   });
 });
 

@@ -7,6 +7,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 
 /** With it the opening of a pipe waits for nobody; Windows has no pipes in folders, nor the flag. */
 const NOT_WAITING = constants.O_NONBLOCK ?? 0;
+/** For a file that is written: what a link leads to is somebody else's. Windows has no such flag. */
+export const NOT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
 
 /**
  * @param flags As of `open`, beside the one that waits for nobody.
@@ -21,8 +23,8 @@ export function openFile(path: string, flags: number = constants.O_RDONLY): numb
 }
 
 /** @throws What the file system throws, and for what is no file. */
-export function readFile(path: string): Buffer {
-  const file = openFile(path);
+export function readFile(path: string, flags?: number): Buffer {
+  const file = openFile(path, flags);
   try {
     return readFileSync(file);
   } finally {
