@@ -7,8 +7,8 @@
  * same: a folder of that name is whole, whenever the process dies.
  */
 import { randomBytes } from 'node:crypto';
-import { open, readdir, rename, rm, rmdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { mkdir, open, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { messageOf, TurnError } from '../core/errors.js';
 import type { BackupProgress } from '../core/ports.js';
@@ -26,11 +26,11 @@ export async function backUp(
   path: string,
   tell: (progress: BackupProgress) => void,
 ): Promise<BackupProgress> {
-  const folder = resolve(path);
-  await checkFree(folder);
+  await checkFree(path);
+  const folder = await placeOf(path);
   const growing = `${folder}.unfinished-${randomBytes(6).toString('hex')}`;
   try {
-    await makeDurably(growing);
+    await mkdir(growing);
     const written = await tables.atOnce((snapshot) => copyInto(growing, tables, snapshot, tell));
     const found = await inCopy(growing, false, (copy) => readThrough(copy, () => {}));
     if (found.sum !== written.sum) {
@@ -44,9 +44,19 @@ export async function backUp(
   }
 }
 
-/** Each new folder on the way is durable with its name in the one above. Of the last one `takePlace` sees to that. */
-async function makeDurably(growing: string): Promise<void> {
-  for (const made of await makeFolder(growing)) if (made !== growing) await syncNames(dirname(made));
+/**
+ * Where the system finds the folder: above what a link leads to is another place than its text says. Each new folder on
+ * the way is durable with its name in the one above; of the last one `takePlace` sees to that.
+ */
+async function placeOf(path: string): Promise<string> {
+  const found = await realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found !== undefined) return found;
+  const above = dirname(path);
+  for (const made of await makeFolder(above)) await syncNames(dirname(made));
+  return join(await realpath(above), basename(path));
 }
 
 async function checkFree(folder: string): Promise<void> {

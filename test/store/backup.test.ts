@@ -1,6 +1,6 @@
 // A copy of a store that others write to: of one moment, whole or not there, and read back before anybody sees it.
 import { spawn } from 'node:child_process';
-import { fstatSync, fsyncSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { fstatSync, fsyncSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -67,6 +67,17 @@ describe('a backup', () => {
     const restored = await openLevelStore({ path: copy });
     expect(await contentsOf(restored)).toEqual(expectedOf());
     await restored.close();
+  });
+
+  it('is made where the system finds its folder, also above what a link leads to', async () => {
+    mkdirSync(join(scratch, 'releases', '7'), { recursive: true });
+    symlinkSync(join(scratch, 'releases', '7'), join(scratch, 'current'), 'junction');
+    const store = await openLevelStore({ path });
+    await backup(store, `${scratch}/current/../copies/1`);
+    await store.close();
+    const below = process.platform === 'win32' ? scratch : join(scratch, 'releases');
+    expect(readdirSync(join(below, 'copies'))).toEqual(['1']);
+    expect(await recordsIn(join(below, 'copies', '1'))).toEqual(await recordsIn(path));
   });
 
   it.skipIf(process.platform === 'win32')(
