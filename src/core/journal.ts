@@ -169,13 +169,6 @@ export class Journal {
     return Array.from(this.changed.onDisk, (id) => this.records.get(id) as CallRecord);
   }
 
-  /** All that changed about a call on disk is its outcome, and it has no effects: lost in a crash, it is had again. */
-  isHadAgain(call: CallRecord): boolean {
-    const stored = this.stored.get(call.callId);
-    if (stored?.state !== 'dispatched' || !isSettled(call) || call.effect !== 'none') return false;
-    return call.notes === stored.notes;
-  }
-
   /** Everything a checkpoint writes. */
   changedAll(): readonly CallRecord[] {
     const { onDisk, elsewhere } = this.changed;

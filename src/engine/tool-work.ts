@@ -143,16 +143,12 @@ export class ToolWork {
 
   /** Sends the event the state of the batch asks for, or makes durable what changed; then starts what was dispatched. */
   private async report(): Promise<void> {
-    const { records, snapshot } = this.scope;
-    const { batch } = records;
     const event = this.due();
-    if (event?.type === 'calls.settled') records.appendResults(snapshot.context.limits.outputBytes);
+    if (event?.type === 'calls.settled') {
+      this.scope.records.appendResults(this.scope.snapshot.context.limits.outputBytes);
+    }
     if (event !== undefined) await this.scope.advance(event);
     else await this.scope.writeFacts();
-    // What waits for the next checkpoint is progress until then (I9).
-    if (records.answer === undefined) {
-      for (const call of batch) if (records.isHadAgain(call)) this.scope.announce(callEvent(call), false);
-    }
     this.startDispatched();
     if (!this.isRunning) this.quiet?.();
   }

@@ -196,7 +196,7 @@ export class TurnDriver implements TurnScope {
    * written anyway, it goes along.
    */
   private async makeDurable(plan: Plan, deadlines: Deadlines, handedOver: boolean): Promise<void> {
-    const due = plan.directive === 'forced' || !this.writes.hasJustWritten || this.records.hasUrgentChanges;
+    const due = plan.directive === 'forced' || !this.writes.hasJustWritten || this.records.hasStoredChanges;
     if (plan.directive === 'none' || !due) return this.writeFacts();
     await this.writes.checkpointAt(plan, deadlines, handedOver);
   }

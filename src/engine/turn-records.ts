@@ -213,17 +213,6 @@ export class TurnRecords {
     return this.journal.changedStored().length > 0;
   }
 
-  /** Changes of calls on disk that no debounce holds back: only what is had again is, once the model is shown it. */
-  get hasUrgentChanges(): boolean {
-    const open = this.answer?.meta.id;
-    return this.journal.changedStored().some((call) => call.messageId === open || !this.isHadAgain(call));
-  }
-
-  /** Its outcome is lost in a crash and had again, without a person: what one has said covers no second dispatch. */
-  isHadAgain(call: CallRecord): boolean {
-    return call.approval === null && !this.isGranted(call.toolName) && this.journal.isHadAgain(call);
-  }
-
   /** Outcomes, notes and dispatches of calls that are on disk already; the transcript stays as it was saved. */
   factsToWrite(needsPerson = false): Written {
     return this.written(this.journal.changedStored(), {}, {}, needsPerson);

@@ -65,9 +65,7 @@ export class TurnWrites {
     const waiting = this.waitingIn(snapshot, deadlines);
     const { head } = this.commits;
     const refusal = this.records.compactionRefusedAt !== head.compactionRefusedAt;
-    const { hasStoredChanges, hasUrgentChanges } = this.records;
-    const due = hasUrgentChanges || (hasStoredChanges && !this.hasJustWritten);
-    if (!due && !refusal && equalJson(waiting, head.waiting)) return;
+    if (!this.records.hasStoredChanges && !refusal && equalJson(waiting, head.waiting)) return;
     await this.commits.write(this.records.factsToWrite(waiting !== null), { waiting });
   }
 

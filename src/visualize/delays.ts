@@ -3,9 +3,14 @@
  * Must not know how the text is drawn.
  */
 import type { AnyStateMachine } from 'xstate';
-import { OFF_MS } from '../../machines/limits.js';
 import type { Chart } from './chart.js';
 import { delayMs, INLINE } from './xstate-fields.js';
+
+/**
+ * The longest delay that a timer of Node takes: whoever asks for that much means "never". Any machine may be drawn, so
+ * this is not read from the limits of ours.
+ */
+const NEVER_MS = 2 ** 31 - 1;
 
 /** A way of starting the machine, for delays that depend on the context. The first one is the usual one. */
 export interface Variant {
@@ -14,7 +19,7 @@ export interface Variant {
 }
 
 export function durationText(ms: number): string {
-  if (ms >= OFF_MS) return 'off';
+  if (ms >= NEVER_MS) return 'off';
   const units = [
     [86_400_000, 'd'],
     [3_600_000, 'h'],

@@ -1,10 +1,10 @@
-// Work without effects is written once in a debounce: what a crash takes of it is had again. Everything that cannot be
-// had again is durable when it is told, however young the last checkpoint is.
-import { describe, expect, it } from 'vitest';
+// A turn without effects is written with a debounce: what a crash takes of it is had again. Whatever changes of a call
+// that is on disk is durable as it arrives, however young the last checkpoint is.
+import { expect, it } from 'vitest';
 import { CHECKPOINT_DEBOUNCE_MS } from '../../machines/index.js';
 import type { ToolContext, ToolSet } from '../../src/index.js';
 import { never, until, within } from './waiting.js';
-import { type Answer, act, calls, createWorld, HOUR_MS, hello, look, only, type World } from './world.js';
+import { type Answer, calls, createWorld, HOUR_MS, hello, look, type World } from './world.js';
 
 const EACH_MS = 500;
 
@@ -27,7 +27,10 @@ async function writtenAnswer(world: World, answer: Answer, tools: ToolSet): Prom
   await world.advance(CHECKPOINT_DEBOUNCE_MS);
 }
 
-it('a turn without effects is written once in a debounce, whichever boundary is due', async () => {
+/** A checkpoint, and the outcome of the call that it found under way. */
+const MOST_IN_A_DEBOUNCE = 2;
+
+it('how often a turn without effects is written depends on the debounce, not on its iterations', async () => {
   const iterations = 60;
   const world = createWorld();
   slowly(world, ...Array.from({ length: iterations }, (_, n) => calls(['read', { n }])));
@@ -37,7 +40,10 @@ it('a turn without effects is written once in a debounce, whichever boundary is 
   const before = world.process.store.commits;
   for (let n = 0; n < iterations; n += 1) await world.advance(EACH_MS);
   expect(world.requests).toHaveLength(iterations + 1);
-  expect(world.process.store.commits - before).toBe((iterations * EACH_MS) / CHECKPOINT_DEBOUNCE_MS);
+  const debounces = (iterations * EACH_MS) / CHECKPOINT_DEBOUNCE_MS;
+  const commits = world.process.store.commits - before;
+  expect(commits).toBeGreaterThanOrEqual(debounces);
+  expect(commits).toBeLessThanOrEqual(debounces * MOST_IN_A_DEBOUNCE);
 });
 
 it('a clock that was set back holds no checkpoint back', async () => {
@@ -50,40 +56,20 @@ it('a clock that was set back holds no checkpoint back', async () => {
   Object.assign(world.clock, { now: () => now() - HOUR_MS });
   await world.advance(EACH_MS);
   await until(() => world.requests.length === 2, 'the model is asked again');
-  expect((await world.messages()).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
+  expect((await world.messages()).map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool']);
   // From here on the time of that checkpoint is known again.
   await world.advance(EACH_MS);
   await until(() => world.requests.length === 3, 'and again');
-  expect(await world.messages()).toHaveLength(2);
+  expect(await world.messages()).toHaveLength(3);
 });
 
-it('the outcome of a call without effects waits with the message that shows it, is told as progress, and is written with it', async () => {
+it('the outcome of a call that a checkpoint named is durable as it arrives, without effects as well', async () => {
   const world = createWorld();
   await writtenAnswer(world, calls('read'), { read: look(() => 'read') });
   await until(() => world.requests.length === 2, 'the model is asked again');
-  expect((await world.calls()).map(({ state }) => state)).toEqual(['dispatched']);
-  const told = () => world.eventsOf('call').map(({ state, durable }) => `${state} ${durable}`);
-  expect(told()).toEqual(['dispatched true', 'succeeded false']);
-  await within(world.process.engine.close());
   expect((await world.calls()).map(({ state }) => state)).toEqual(['succeeded']);
-  expect(told()).toEqual(['dispatched true', 'succeeded false', 'succeeded true']);
-});
-
-it('killed while it waits, the call runs again and the turn goes on', async () => {
-  const tools = { read: look(() => 'read') };
-  const world = createWorld();
-  await writtenAnswer(world, calls('read'), tools);
-  await until(() => world.requests.length === 2, 'the model is asked again');
-  const engine = await world.reboot({ tools });
-  const { resumed } = await engine.recover();
-  await within((resumed[0] as { outcome: Promise<unknown> }).outcome);
-  expect(world.runsOf('read').map(({ process }) => process)).toEqual([1, 2]);
-  expect((await world.messages()).map(({ message }) => message.role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  const told = world.eventsOf('call').map(({ state, durable }) => `${state} ${durable}`);
+  expect(told).toEqual(['dispatched true', 'succeeded true']);
 });
 
 it('while its siblings run, an outcome is durable as it arrives', async () => {
@@ -122,43 +108,4 @@ it('what a tool notes behind its outcome is durable as well', async () => {
   await until(() => world.requests.length === 2, 'the model is asked again');
   await within(note?.('late') as Promise<void>);
   expect((await world.calls()).map(({ state, notes }) => [state, notes])).toEqual([['succeeded', ['late']]]);
-});
-
-it('an outcome with an effect is durable before the model is shown it, however young the checkpoint is', async () => {
-  const world = createWorld();
-  await writtenAnswer(world, calls('mail', 'read'), { mail: act(() => 'sent'), read: look(() => 'read') });
-  await until(() => world.requests.length === 2, 'the model is asked again');
-  expect((await world.calls()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
-});
-
-describe('an outcome that a person made possible is durable before the model is shown it', () => {
-  const asks = { read: look(() => 'read', { approval: 'required' }) };
-
-  it('by a decision, which covers no second run', async () => {
-    const world = createWorld();
-    world.says(calls('read'), { hang: true });
-    const engine = world.boot({ tools: asks });
-    await engine.startTurn({ ...hello, attended: true });
-    await until(async () => (await engine.approvals()).length === 1, 'a person is asked');
-    await engine.decideApproval(only(await engine.approvals()).id, { allow: true, by: 'ann' });
-    await until(() => world.requests.length === 2, 'the model is asked again');
-    expect((await world.calls()).map(({ state }) => state)).toEqual(['succeeded']);
-  });
-
-  it('by a grant, which holds only while somebody is there', async () => {
-    const world = createWorld();
-    const again = after(world, CHECKPOINT_DEBOUNCE_MS, calls(['read', { again: true }]));
-    world.says(calls('read'), again, { hang: true });
-    const engine = world.boot({ tools: asks });
-    await engine.startTurn({ ...hello, attended: true });
-    await until(async () => (await engine.approvals()).length === 1, 'a person is asked');
-    await engine.decideApproval(only(await engine.approvals()).id, { allow: true, by: 'ann', grant: 'session' });
-    await until(() => world.requests.length === 2, 'the model is asked again');
-    await world.advance(CHECKPOINT_DEBOUNCE_MS);
-    await until(() => world.requests.length === 3, 'and again');
-    expect((await world.calls()).map(({ state, approval }) => [state, approval?.by])).toEqual([
-      ['succeeded', 'ann'],
-      ['succeeded', undefined],
-    ]);
-  });
 });

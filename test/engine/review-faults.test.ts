@@ -2,7 +2,7 @@
 // still said and did.
 import { expect, it, vi } from 'vitest';
 import { NOTE_CHARS } from '../../machines/index.js';
-import { createTurnEngine } from '../../src/index.js';
+import { createTurnEngine, type Model } from '../../src/index.js';
 import { memoryStore } from '../../src/store/level-store.js';
 import { scriptedModel, simulatedClock } from '../../src/testing/index.js';
 import type { Fate } from './process-store.js';
@@ -18,8 +18,11 @@ for (const [what, toolName] of [
 ] as const) {
   it(`an answer with a call ${what} ends its turn as failed, and the session goes on`, async () => {
     const world = createWorld();
-    world.says({ calls: [{ tool: toolName as never, input: {} }] });
-    const engine = world.boot({ tools: { send: act(() => 'sent') } });
+    const call = { type: 'tool-call', toolCallId: 'call', toolName, input: {} } as never;
+    const facts = { finish: { reason: 'tool-calls' }, usage: { input: {}, output: {} } } as const;
+    const answers = [[call], [{ type: 'text', text: 'done' } as const]];
+    const model: Model = { id: 'faulty', call: async () => ({ ...facts, content: answers.shift() ?? [] }) };
+    const engine = world.boot({ model, tools: { send: act(() => 'sent') } });
     const turn = await engine.startTurn(hello);
     await world.advance(HOUR_MS);
     expect(await within(turn.outcome)).toMatchObject({
