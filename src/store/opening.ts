@@ -13,14 +13,18 @@ import type { Level as OpenLevel } from './tables.js';
  * @throws {TurnError} TURN_STORE_LOCKED, TURN_DAMAGED, TURN_STORE_FAILED
  */
 export async function openDatabase(folder: string, createIfMissing: boolean, shown = folder): Promise<OpenLevel> {
-  const level = new Level<string, Buffer>(folder, { createIfMissing, valueEncoding: 'buffer' });
+  const level = levelIn(folder, createIfMissing);
   try {
     await level.open();
   } catch (error) {
     throw openingError(shown, error, folder);
   }
-  return pieceByPiece(level);
+  return level;
 }
+
+/** Not open yet; the only way in which anybody here writes to LevelDB. */
+export const levelIn = (folder: string, createIfMissing: boolean): OpenLevel =>
+  pieceByPiece(new Level<string, Buffer>(folder, { createIfMissing, valueEncoding: 'buffer' }));
 
 type Piece =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }

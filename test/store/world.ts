@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { expect } from 'vitest';
 import type { Head } from '../../src/core/records.js';
 import { KINDS, type Kind, PART } from '../../src/store/keys.js';
+import { levelIn } from '../../src/store/opening.js';
 import { decodeRecord } from '../../src/store/records.js';
 import { LevelTurnStore } from '../../src/store/store.js';
 import { type Level as Handle, Tables } from '../../src/store/tables.js';
@@ -151,7 +151,7 @@ class FolderWorld extends World {
   readonly #path = temporaryFolder();
 
   protected make(): Handle {
-    return new Level<string, Buffer>(this.#path) as unknown as Handle;
+    return levelIn(this.#path, true);
   }
   protected async handOver(): Promise<void> {}
   async dispose(): Promise<void> {
