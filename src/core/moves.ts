@@ -4,7 +4,8 @@
  *
  * XState's own `transition()` and `initialTransition()` make an actor for every move, with a snapshot of its own that
  * nobody sees: that is more than half of what a move costs. The actor does nothing but be there, so one for each
- * machine is enough.
+ * machine is enough. What XState asks of an actor's scope is no promise of its versions: package.json allows patches of
+ * one minor version only, and whoever raises it has the tests of these moves beside XState's own.
  */
 import { type AnyActorScope, type AnyStateMachine, createActor, type EventFromLogic, type SnapshotFrom } from 'xstate';
 

@@ -1,5 +1,6 @@
 // Moves are made without the actor that XState makes for each: what it is given instead is an inner matter of XState, so
 // every move of every chart has to be what XState's own functions say.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from 'xstate';
 import { callMachine, recoveryMachine, turnMachine } from '../../machines/index.js';
@@ -40,4 +41,12 @@ describe.each(CHARTS)('every move of the %s chart', (_name, machine, pathsOf) =>
       expect(own).toEqual(walked(machine, path, initialTransition as typeof firstMove, transition as typeof move));
     }
   });
+});
+
+it('the package takes no other minor version of XState than the one these moves were compared with', () => {
+  const told = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  const range: string = told('package.json').dependencies.xstate;
+  const { version } = told('node_modules/xstate/package.json');
+  expect(range).toMatch(/^~\d+\.\d+\.\d+$/);
+  expect(version.split('.').slice(0, 2)).toEqual(range.slice(1).split('.').slice(0, 2));
 });
