@@ -22,7 +22,7 @@ export async function openDatabase(folder: string, createIfMissing: boolean, sho
   return level;
 }
 
-/** Not open yet; the only way in which anybody here writes to LevelDB. */
+/** Not open yet. Whoever opens it writes to it as a store does. */
 export const levelIn = (folder: string, createIfMissing: boolean): OpenLevel =>
   pieceByPiece(new Level<string, Buffer>(folder, { createIfMissing, valueEncoding: 'buffer' }));
 
