@@ -126,8 +126,11 @@ const TIMED_OUT: Executor<AnyEventObject> = {
   run: async (stage, { type }) => {
     const at = stage.moments.get(type);
     if (at === undefined) throw new Error(`${type} is not armed`);
-    await stage.pass(at - 1 - stage.now);
-    if (stage.taken.at(-1)?.event.type === type) throw new Error(`${type} came too early`);
+    // Behind a restart a kept moment may have come already.
+    if (at > stage.now) {
+      await stage.pass(at - 1 - stage.now);
+      if (stage.taken.at(-1)?.event.type === type) throw new Error(`${type} came too early`);
+    }
     await stage.pass(1);
   },
 };
