@@ -30,12 +30,12 @@ export const LIMITS = {
     'most of an iteration; behind a long history it is the copy of the list that each request gets, since a port may keep it.',
   B2: 'nothing waits for the disk here: the moves of the chart and what they announce are the CPU time.',
   B3:
-    'one thread does the work of all sessions: their JavaScript takes longer than the batches they share, and while it ' +
+    'one event loop does the work of all sessions: their JavaScript takes longer than the batches they share, and while it ' +
     'runs for one session all others wait.',
   B4: 'LevelDB goes through what is left of markers that came and went, until it is compacted away.',
   B5:
     "most of it is reading: LevelDB's copy of each record, its checksum, JSON.parse, and collecting what that leaves; " +
-    'another thread would have to copy all of it once more.',
+    'a worker would have to copy all of it once more.',
   B6: 'each commit holds a head and a checkpoint beside the new content.',
   B7: 'a parked session keeps its turn, its deadline and its handle.',
   B8: 'what is left is compiling the code of engine and store, and XState setting up the charts.',
