@@ -207,6 +207,27 @@ it('a call that may be repeated runs again by itself, with the same key and the 
   expect(await world.calls()).toMatchObject([{ dispatch: 2 }, { dispatch: 2 }]);
 });
 
+it('what an earlier dispatch says late does not settle the dispatch that took its place', async () => {
+  const world = createWorld();
+  const runs = [gate<string>(), gate<string>()];
+  let started = 0;
+  const send = act(() => runs[started++]?.opened, {
+    timeoutMs: 1_000,
+    reconcile: async () => ({ outcome: 'notStarted' }) as const,
+  });
+  world.says(calls('send'));
+  const { outcome } = await world.boot({ tools: { send } }).startTurn(hello);
+  await until(() => started === 1, 'it runs');
+  await world.advance(1_000);
+  await until(() => started === 2, 'it runs again');
+  runs[0]?.open('the first, late');
+  await calm();
+  expect(only(await world.calls())).toMatchObject({ state: 'dispatched', dispatch: 2 });
+  runs[1]?.open('the second');
+  await within(outcome);
+  expect(await world.outputs()).toEqual([{ type: 'text', value: 'the second' }]);
+});
+
 it('siblings of a call in doubt that have not started wait until it is settled', async () => {
   const world = createWorld();
   world.says(calls('send', 'later'));

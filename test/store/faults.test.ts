@@ -1,5 +1,5 @@
 // Batches that fail: a full disk, a crash at any of them, a batch that was applied and reported as failed.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { TurnError } from '../../src/core/errors.js';
 import type { Commit, TurnStore } from '../../src/core/ports.js';
 import { appended, checkpointOf, commitAfter, compacted, rewritten, textsOf } from './fixtures.js';
@@ -322,6 +322,17 @@ describe.each(WORLDS)('group commit over %s', (name) => {
       ]);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
       expect(Math.max(...bytes)).toBeLessThanOrEqual(1 << 20);
+      await store.close();
+    });
+  });
+
+  it('an epoch that was left behind is swept while the store is open', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      const [first, second] = scenario();
+      await store.commit(first as Commit);
+      await store.commit(second as Commit);
+      await vi.waitFor(() => expectNoGarbage(world));
       await store.close();
     });
   });
