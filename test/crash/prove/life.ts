@@ -32,8 +32,8 @@ export interface Orders {
 
 export type Ending = 'rest' | 'dead' | 'left';
 
-/** More turns of the event loop than any scenario takes. */
-const ROUNDS = 400;
+/** More turns of the event loop than any schedule takes: a refused sender comes back each second of every hanging model. */
+const ROUNDS = 2_000;
 /** Calls of `recover()` in one life. */
 const RECOVERIES = 5;
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
