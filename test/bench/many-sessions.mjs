@@ -21,10 +21,10 @@ async function runAll(sessions, iterations) {
   );
 }
 
-export async function grouped({ sessions, iterations, rounds }) {
+export async function grouped({ sessions, iterations, rounds, warmUp }) {
   const found = { ms: [], floor: [], writes: [], p99: [] };
   // As in B1, a process that runs for a while.
-  for (let n = 0; n < 2; n += 1) await runAll(sessions, iterations);
+  for (let n = 0; n < warmUp; n += 1) await runAll(sessions, iterations);
   for (let round = 0; round < rounds; round += 1) {
     const { result, batches } = await runAll(sessions, iterations);
     const own = batches.filter(isCommit);

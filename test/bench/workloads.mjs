@@ -43,11 +43,11 @@ export const LIMITS = {
 
 export const SIZES = {
   full: {
-    effectful: { iterations: 200, rounds: 9, warmUp: 4_000 },
-    longHistory: { iterations: 100, rounds: 5, megabytes: [0, 1, 10, 50] },
-    harmless: { iterations: 20_000, rounds: 3, warmUp: 4_000 },
+    effectful: { iterations: 200, rounds: 15, warmUp: 10_000 },
+    longHistory: { iterations: 100, rounds: 9, megabytes: [0, 1, 10, 50] },
+    harmless: { iterations: 20_000, rounds: 3, warmUp: 10_000 },
     debounced: { iterations: 400 },
-    grouped: { sessions: 200, iterations: 10, rounds: 5 },
+    grouped: { sessions: 200, iterations: 10, rounds: 9, warmUp: 5 },
     start: { sessions: [1_000, 100_000, 1_000_000], rounds: 9 },
     keysRead: { few: 10, many: 1_000 },
     recovery: { turns: 1_000, messages: 200, rounds: 3 },
@@ -61,7 +61,7 @@ export const SIZES = {
     longHistory: { iterations: 20, rounds: 3, megabytes: [0, 1, 10] },
     harmless: { iterations: 500, rounds: 2, warmUp: 200 },
     debounced: { iterations: 400 },
-    grouped: { sessions: 50, iterations: 4, rounds: 2 },
+    grouped: { sessions: 50, iterations: 4, rounds: 2, warmUp: 1 },
     start: { sessions: [100, 2_000], rounds: 3 },
     keysRead: { few: 10, many: 1_000 },
     recovery: { turns: 100, messages: 50, rounds: 1 },
