@@ -1,7 +1,17 @@
 // B1, B2 and B6: one turn in one session, its cost beside that of the same bytes, and what it writes.
 import { bytesOf, inFolder, isCommit, rawWrites, recordBatches, straightWrites } from './disk.mjs';
 import { figure } from './figures.mjs';
-import { fixedModel, fixedTool, KILOBYTES_2, runTurn, textOf, timedModel, timeTurn, withEngine } from './turns.mjs';
+import {
+  fixedModel,
+  fixedTool,
+  inMemory,
+  KILOBYTES_2,
+  runTurn,
+  textOf,
+  timedModel,
+  timeTurn,
+  withEngine,
+} from './turns.mjs';
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
@@ -27,6 +37,12 @@ function timeWithHistory(iterations, effect, historyBytes) {
   );
 }
 
+/** The same turn without a disk: what is left is JavaScript, and it never waits. */
+function timeInMemory(iterations, effect) {
+  const model = timedModel(iterations);
+  return inMemory({ model, tools: { work: fixedTool(effect) } }, (engine) => timeTurn(engine, model, 's'));
+}
+
 function historyOf(bytes) {
   const message = (n) => ({
     role: n % 2 === 0 ? 'user' : 'assistant',
@@ -49,7 +65,7 @@ export async function effectful({ iterations, rounds, warmUp, counts }) {
     count: true,
   });
   if (counts) return [count];
-  const times = { ours: [], cpu: [], floor: [], raw: [], json: [] };
+  const times = { ours: [], cpu: [], floor: [], memory: [], raw: [], json: [] };
   const young = await timeWithHistory(iterations, 'external', 0);
   for (let done = 0; done < warmUp; done += iterations) await timeWithHistory(iterations, 'external', 0);
   for (let round = 0; round < rounds; round += 1) {
@@ -57,12 +73,14 @@ export async function effectful({ iterations, rounds, warmUp, counts }) {
     const { msEach, cpuMsEach } = await timeWithHistory(iterations, 'external', 0);
     times.ours.push(msEach);
     times.cpu.push(cpuMsEach);
+    times.memory.push((await timeInMemory(iterations, 'external')).msEach);
     times.raw.push(sum(await rawWrites(own)) / iterations);
     times.json.push(stringifyMs(own) / iterations);
   }
   const row = (name, more) => figure({ workload: 'B1', name, unit: 'ms', ...more });
   return [
     row('iteration / its two synced batches', { rounds: times.ours, floors: times.floor, target: { atMost: 1.5 } }),
+    row('iteration / the same with the store in memory', { rounds: times.ours, floors: times.memory, told: true }),
     row(`iteration of the first ${iterations} of a process`, { rounds: [young.msEach] }),
     row('iteration / raw write + fdatasync', { rounds: times.ours, floors: times.raw }),
     row('CPU per iteration / JSON.stringify of what it writes', { rounds: times.cpu, floors: times.json }),

@@ -1,7 +1,7 @@
 // Owns the turns that are measured: a model of fixed answers, one tool, and the moments of each model call.
 // Must not know what is made of the moments. Nothing in here may cost what it measures: no copies, no checks.
 import { createTurnEngine, jsonSchema, tool } from 'durable-turn';
-import { openLevelStore } from 'durable-turn/level';
+import { memoryStore, openLevelStore } from 'durable-turn/level';
 
 export const KILOBYTES_2 = 2048;
 
@@ -44,9 +44,15 @@ export function fixedTool(effect, bytes = KILOBYTES_2) {
   });
 }
 
-/** The ids of one run differ from each other and from run to run, and have the length they have in production. */
+/** An engine on a database in the folder. */
 export async function withEngine(folder, options, work) {
-  const store = await openLevelStore({ path: folder });
+  return withStore(await openLevelStore({ path: folder }), options, work);
+}
+
+/** An engine that waits for no disk. */
+export const inMemory = (options, work) => withStore(memoryStore(), options, work);
+
+async function withStore(store, options, work) {
   const engine = createTurnEngine({ agent: 'bench', store, limits: { maxIterations: 0 }, ...options });
   try {
     return await work(engine, store);
