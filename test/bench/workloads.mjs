@@ -25,17 +25,19 @@ export const WORKLOADS = {
 /** What stops a workload that misses its target. Figures belong into the table, not here. */
 export const LIMITS = {
   B1:
-    'between two batches runs JavaScript that the disk does not wait for: the moves of the chart, the check and the ' +
-    'encoding of each record, the turns of the event loop; on a disk that answers in a fraction of a millisecond that is ' +
-    'most of an iteration; behind a long history it is the copy of the list that each request gets, since a port may keep it.',
+    'with the store in memory, where nothing waits, an iteration takes longer than its two batches take on this disk. That ' +
+    'JavaScript is spread: the check and the encoding of ten records, the moves of the chart, the collector, and a hundred ' +
+    'small functions. Behind each wait it runs slower than without one; behind a long history each request gets a copy of ' +
+    'the list, since a port may keep it.',
   B2: 'nothing waits for the disk here: the moves of the chart and what they announce are the CPU time.',
   B3:
     'one event loop does the work of all sessions: their JavaScript takes longer than the batches they share, and while it ' +
     'runs for one session all others wait.',
   B4: 'LevelDB goes through what is left of markers that came and went, until it is compacted away.',
   B5:
-    "most of it is reading: LevelDB's copy of each record, its checksum, JSON.parse, and collecting what that leaves; " +
-    'a worker would have to copy all of it once more.',
+    'to read and parse the messages alone takes a third of it; the checksum of each and the garbage of all take as much ' +
+    'again, and the rest are two commits and a dozen look-ups for each turn. A worker would have to copy every message ' +
+    'once more.',
   B6: 'each commit holds a head and a checkpoint beside the new content.',
   B7: 'a parked session keeps its turn, its deadline and its handle.',
   B8: 'what is left is compiling the code of engine and store, and XState setting up the charts.',
