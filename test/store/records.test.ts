@@ -81,6 +81,25 @@ describe('records', () => {
     );
   });
 
+  it('has the bytes that its layout says, so that what earlier releases wrote can be read', () => {
+    const record = encodeRecord('head', 'k', 7, { a: 1 }, 'value');
+    expect(record.toString('hex')).toBe('010000000000079958369b7b2261223a317d');
+  });
+
+  it('leaves the bytes it reads as they are, whole or damaged: they may be set aside or copied', () => {
+    const record = encodeRecord('message', 's!0!1', 2 ** 33 + 5, { text: 'hello' }, 'value');
+    for (let at = 0; at < record.length; at += 1) {
+      const given = Buffer.from(record);
+      given[at] = (given[at] as number) ^ 0x5a;
+      const before = Buffer.from(given);
+      decodeRecord('message', 's!0!1', given);
+      expect(given, `byte ${at}`).toEqual(before);
+    }
+    const before = Buffer.from(record);
+    decodeRecord('message', 's!0!1', record);
+    expect(record).toEqual(before);
+  });
+
   it('sees every single flipped bit', () => {
     const record = encodeRecord('message', 's!0!1', 7, { text: 'hello, world', list: [1, 2, 3] }, 'value');
     for (let bit = 0; bit < record.length * 8; bit += 1) {
