@@ -71,9 +71,10 @@ function v2Usage(usage: Fields, metadata: unknown): Usage {
   };
 }
 
+/** Packages calculate some counts themselves, and what comes of a count that the provider did not tell is none. */
 function counts(given: Fields): { readonly [name: string]: number } {
-  const known = Object.entries(given).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
-  return Object.fromEntries(known);
+  const told = Object.entries(given).filter(([, count]) => Number.isSafeInteger(count) && (count as number) >= 0);
+  return Object.fromEntries(told) as { readonly [name: string]: number };
 }
 
 /** One line for each warning, whatever its form. */

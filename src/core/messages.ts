@@ -103,9 +103,10 @@ export type ToolMessage = Part & {
 };
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
+/** Why an answer ended. One with another word is refused: the provider's own word goes into `finish.raw`. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'continue' | 'other';
 
-/** Token counts as the provider reports them; absent means "not told". */
+/** Whole numbers of tokens as the provider reports them; absent means "not told". An answer with others is refused. */
 export interface Usage {
   readonly input: { readonly total?: number; readonly cacheRead?: number; readonly cacheWrite?: number };
   readonly output: { readonly total?: number; readonly reasoning?: number };

@@ -11,6 +11,7 @@ import { isLongerThan, type Json, toJson } from '../core/json.js';
 import { checkAssistantPart } from '../core/message-check.js';
 import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from '../core/messages.js';
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
+import { checkAnswerFacts } from '../core/model-check.js';
 import type { CallRecord } from '../core/records.js';
 import { type AnyTool, type Schema, type ToolSet, validate } from '../core/tools.js';
 import { type AdmissionFor, admissionOf, findTool, type ReadCall } from './admission.js';
@@ -85,14 +86,22 @@ function faultOf(
   return says || reason === 'continue' ? null : 'empty';
 }
 
+/** A port that gives no answer gives none the next time either: this kind of error is not tried again. */
+const noAnswer = (why: string): ModelError => new ModelError('other', `the model port gave no answer: ${why}`);
+
+/** @throws {ModelError} what a check of the port's answer says. */
+function checkGiven(check: () => void): void {
+  try {
+    check();
+  } catch (thrown) {
+    throw noAnswer(messageOf(thrown));
+  }
+}
+
 function partFrom(given: unknown, path: string): AssistantPart {
   const part = toJson(given, path);
-  try {
-    checkAssistantPart(part, path);
-    return part as unknown as AssistantPart;
-  } catch (thrown) {
-    throw new ModelError('other', `the model port gave no answer: ${messageOf(thrown)}`);
-  }
+  checkGiven(() => checkAssistantPart(part, path));
+  return part as unknown as AssistantPart;
 }
 
 /** Text from models is made well formed; what has no JSON value is no answer. Call ids are made unique within it. */
@@ -101,15 +110,12 @@ function storable(answer: ModelAnswer): {
   facts: AnswerFacts;
   malformed: ReadonlyMap<AssistantPart, string>;
 } {
-  const refuse = (what: string): never => {
-    throw new ModelError('other', `the model port gave no answer: ${what}`);
-  };
-  if (!Array.isArray(answer?.content) || typeof answer.finish?.reason !== 'string') {
-    return refuse('content must be an array and finish.reason a string');
-  }
+  const { content: parts, ...facts } = answer ?? {};
+  if (!Array.isArray(parts)) throw noAnswer('content must be an array of parts.');
+  checkGiven(() => checkAnswerFacts(facts));
   const malformed = new Map<AssistantPart, string>();
   const ids = new Set<string>();
-  const content = answer.content.map((given: AnswerPart, index): AssistantPart => {
+  const content = parts.map((given: AnswerPart, index): AssistantPart => {
     const { malformed: fault, ...part } = given ?? {};
     const stored = partFrom(part, `content[${index}]`);
     if (stored.type !== 'tool-call') return stored;
@@ -118,16 +124,8 @@ function storable(answer: ModelAnswer): {
     if (fault !== undefined) malformed.set(call, String(fault));
     return call;
   });
-  if (isLongerThan(content as unknown as Json, RECORD_BYTES / 4)) return refuse('it is too large to be stored');
-  const { content: _content, ...facts } = answer;
-  for (const side of ['input', 'output'] as const) {
-    const counts: unknown = facts.usage?.[side];
-    if (counts !== undefined && (typeof counts !== 'object' || counts === null)) {
-      return refuse(`usage.${side} must be an object such as { total: 12 }`);
-    }
-  }
-  const usage = { ...facts.usage, input: facts.usage?.input ?? {}, output: facts.usage?.output ?? {} };
-  return { content, facts: toJson({ ...facts, usage }, 'answer') as unknown as AnswerFacts, malformed };
+  if (isLongerThan(content as unknown as Json, RECORD_BYTES / 4)) throw noAnswer('it is too large to be stored');
+  return { content, facts: toJson(facts, 'answer') as unknown as AnswerFacts, malformed };
 }
 
 /** Some servers repeat an id within one answer; results are paired by id, so each call needs its own. */

@@ -6,6 +6,7 @@ import { applyCompaction, CHARS_PER_TOKEN, COMPACT_ABOVE, sizeOf, WORTHWHILE } f
 import { messageOf } from '../core/errors.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { Model } from '../core/model.js';
+import { checkAnswerFacts } from '../core/model-check.js';
 import { phaseOf } from '../core/step.js';
 import { summarise } from './compactor.js';
 import type { TurnScope } from './turn-scope.js';
@@ -112,6 +113,7 @@ export class CompactionWork {
       ...(settings.model.contextTokens === undefined ? {} : { contextTokens: settings.model.contextTokens }),
       call: async (request, call) => {
         const answer = await settings.model.call(request, call);
+        checkAnswerFacts(answer);
         records.countAnswer(answer.usage);
         return answer;
       },

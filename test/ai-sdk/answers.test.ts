@@ -216,6 +216,12 @@ const finish = {
 };
 
 describe('the stream of a provider', () => {
+  it('has counts that its package calculated from what was not told: they are left out', async () => {
+    const usage = { inputTokens: { total: Number.NaN, cacheRead: -5 }, outputTokens: { total: 1.5, reasoning: 4 } };
+    const { answer } = await ask(fromLanguageModel(providerOf('v4', { ...finish, usage })));
+    expect(answer.usage).toEqual({ input: {}, output: { reasoning: 4 } });
+  });
+
   it('may use the id of a block again once it has ended', async () => {
     const server = await loopback();
     const text = (content: string) => chunk({ content });

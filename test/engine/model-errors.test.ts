@@ -106,6 +106,25 @@ it('whatever a model port throws is an outcome, and an answer that is none as we
   }
 });
 
+it('a finish reason in the provider’s own word is no clean end: the calls of that answer do not run', async () => {
+  const world = createWorld();
+  const content = [{ type: 'tool-call', toolCallId: 'c', toolName: 'send', input: {} }] as const;
+  const answer = { content, finish: { reason: 'max_tokens' }, usage: { input: {}, output: {} } };
+  const engine = world.boot({
+    model: { id: 'm', call: async () => answer as never },
+    tools: { send: act(() => 'sent') },
+  });
+  const outcome = await within((await engine.startTurn(hello)).outcome);
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    reason: expect.stringMatching(/^other: .*finish\.reason must be one of stop, .*, not "max_tokens"/),
+  });
+  expect(world.runs).toEqual([]);
+  // A port that is wrong is wrong for ever: it is not asked again.
+  expect(world.requests).toHaveLength(1);
+  expect(await world.messages()).toHaveLength(1);
+});
+
 it('an error of another copy of this package is known by its shape', async () => {
   const world = createWorld();
   const foreign = Object.assign(new Error('529'), { name: 'ModelError', kind: 'overloaded', retryAfterMs: 7_000 });

@@ -117,4 +117,11 @@ export const CORE = [
     replace: '  if (same === 0 && stored.length > 0) return',
     tests: ['test/core/plan-transcript.test.ts'],
   },
+  {
+    breaks: 'An answer that ended with a word of the provider is a clean one: the calls of a cut-off answer run.',
+    file: 'src/core/model-check.ts',
+    search: '!isText(reason) || !Object.hasOwn(FINISH_REASONS, reason)',
+    replace: '!isText(reason)',
+    tests: ['test/core/model-check.test.ts', 'test/engine/model-errors.test.ts'],
+  },
 ];

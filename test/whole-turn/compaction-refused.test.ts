@@ -100,6 +100,21 @@ it('a compactor that throws, hangs, or names a message that is not there refuses
   }
 });
 
+it('a summary whose usage is no count refuses, and the sums of the turn stay numbers', async () => {
+  const world = createWorld();
+  smallModel(world);
+  world.says(
+    ...readsTimes(10),
+    reads(NEAR),
+    { say: 'Pages were read.', tokens: Number.NaN },
+    { say: 'fine', tokens: 1 },
+  );
+  const outcome = await within((await world.boot({ tools: readTools }).startTurn(hello)).outcome);
+  expect(only(world.eventsOf('compactionRefused')).reason).toMatch(/^usage\.input\.total must be/);
+  expect(outcome).toMatchObject({ text: 'fine', usage: { input: { total: expect.any(Number) } } });
+  expect(outcome.usage.input.total).not.toBeNaN();
+});
+
 it('a compactor that hangs is given five minutes, the turn goes on, and it is not asked again at once (case C22)', async () => {
   const world = createWorld();
   smallModel(world);

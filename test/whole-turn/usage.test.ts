@@ -71,17 +71,24 @@ it('counts a provider does not tell stay absent, those it tells are summed one b
   expect(outcome.usage).toEqual({ input: { total: 12, cacheRead: 3, cacheWrite: 4 }, output: { reasoning: 3 } });
 });
 
-it('usage a provider makes up as nonsense does not break sums or storage', async () => {
-  for (const usage of [undefined, null, { input: { total: '5' } }, { input: { total: Number.NaN }, output: null }]) {
+it('usage that is none of the form is refused with its path: it would be taken for an answer that cost nothing', async () => {
+  const wrong: readonly (readonly [unknown, string])[] = [
+    [undefined, 'usage must be'],
+    [null, 'usage must be'],
+    [{ prompt_tokens: 1 }, 'usage.input must be'],
+    [{ input: { total: '5' }, output: {} }, 'usage.input.total must be'],
+    [{ input: { total: Number.NaN }, output: {} }, 'usage.input.total must be'],
+    [{ input: {}, output: null }, 'usage.output must be'],
+  ];
+  for (const [usage, path] of wrong) {
     const world = createWorld();
     const model = {
       id: 'm',
       call: async () => ({ content: [{ type: 'text', text: 'end' }], finish: { reason: 'stop' }, usage }) as never,
     };
-    const engine = world.boot({ model });
-    const outcome = await within((await engine.startTurn(hello)).outcome);
-    expect(['completed', 'failed']).toContain(outcome.status);
-    expect(Number.isNaN(outcome.usage.input.total)).toBe(false);
-    expect(typeof (outcome.usage.input.total ?? 0)).toBe('number');
+    const outcome = await within((await world.boot({ model }).startTurn(hello)).outcome);
+    expect(outcome, path).toMatchObject({ status: 'failed', reason: expect.stringContaining(path) });
+    expect(outcome.usage).toEqual({ input: {}, output: {} });
+    expect(world.requests).toHaveLength(1);
   }
 });
