@@ -1,11 +1,15 @@
 // The code of the README against the packed package: every block compiles, and the two programs do what is said of
 // them, as real processes, with a SIGKILL in between.
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTurnEngine, DefinitiveFailure, jsonSchema, type Model, tool } from '../../src/index.js';
+import { memoryStore } from '../../src/store/level-store.js';
 import { installService, plainEnv, type Service } from '../crash/package.js';
+import { killAfter, writeProgram } from './ten-minutes.js';
 import { type Block, blockIn, blocks, root } from './text.js';
 
 const run = promisify(execFile);
@@ -78,45 +82,63 @@ it('every block of code compiles, strictly, against the package', async () => {
   expect(files.length).toBeGreaterThan(6);
 });
 
-it('the complete example runs, and again without sending twice', async () => {
-  const index = programs.findIndex(({ section }) => section === 'A complete example');
-  const folder = join(project, 'example');
-  mkdirSync(folder);
-  const program = join(compiled, fileOf(programs[index] as Block, index).replace('.mts', '.mjs'));
-  for (const round of ['first', 'again']) {
-    const out = await node(folder, program);
-    expect(out, round).toContain("status: 'completed'");
-    expect(out, round).toContain("text: 'Ann knows.'");
-    expect(readFileSync(join(folder, 'sent.log'), 'utf8')).toMatch(/^ann \S+\n$/);
-  }
+it('the messages it shows are those that a model is asked with after an interruption', async () => {
+  const index = programs.findIndex(({ code }) => code.includes('export const messages'));
+  const file = join(compiled, fileOf(programs[index] as Block, index).replace('.mts', '.mjs'));
+  const { messages } = await import(/* @vite-ignore */ pathToFileURL(file).href);
+  const store = memoryStore();
+  const sendMail = tool({
+    description: 'Sends a mail.',
+    input: jsonSchema<{ to: string }>({ type: 'object' }),
+    async execute({ to }) {
+      if (to === 'bob') throw new DefinitiveFailure('No such address.');
+      return { sent: 1 };
+    },
+  });
+  const engineOf = (call: Model['call']) =>
+    createTurnEngine({ agent: 'a', store, tools: { sendMail }, model: { id: 'm', call } });
+  const facts = { finish: { reason: 'stop' }, usage: { input: {}, output: {} } } as const;
+  let isAsked = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    isAsked = resolve;
+  });
+  const interrupted = engineOf(async (request) => {
+    if (request.messages.length === 1) return { ...facts, content: messages[1].content };
+    isAsked();
+    return new Promise(() => undefined);
+  });
+  await interrupted.sendMessage({ sessionId: 's', input: 'Tell Ann and Bob.', attended: false });
+  await asked;
+  await interrupted.close();
+  const told: unknown[] = [];
+  const engine = engineOf(async (request) => {
+    told.push(request.messages);
+    return { ...facts, content: [{ type: 'text', text: 'Ann knows.' }] };
+  });
+  const { resumed } = await engine.recover();
+  await Promise.all(resumed.map(({ outcome }) => outcome));
+  expect(told).toEqual([messages]);
+  await engine.close();
 });
 
-/** Runs the program until it has sent this many mails, and kills it. */
-async function killAfter(folder: string, mails: number): Promise<string> {
-  const child = spawn(process.execPath, ['turn.mjs'], {
-    cwd: folder,
-    env: plainEnv,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let out = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  const killed = new Promise<NodeJS.Signals | null>((resolve) => child.on('close', (_code, signal) => resolve(signal)));
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-    if ((out.match(/^sent to /gm)?.length ?? 0) >= mails) child.kill('SIGKILL');
-  });
-  const signal = await killed;
-  // Windows knows no signals; there the process is gone all the same.
-  if (process.platform !== 'win32') expect({ signal, out }).toEqual({ signal: 'SIGKILL', out });
-  return out;
-}
+it('the complete example runs as it is saved, and again without sending twice', async () => {
+  const folder = join(project, 'example');
+  mkdirSync(folder);
+  const [command, file] = blockIn('A complete example', 'sh').trim().split(' ');
+  expect(command).toBe('node');
+  writeFileSync(join(folder, file as string), blockIn('A complete example', 'js'));
+  for (const round of ['first', 'again']) {
+    const out = await node(folder, file as string);
+    expect(out, round).toContain("status: 'completed'");
+    expect(out, round).toContain("text: 'Ann knows.'");
+    expect(readFileSync(join(folder, 'example.log'), 'utf8')).toMatch(/^ann \S+\n$/);
+  }
+});
 
 it('the ten-minute turn, killed twice, sends each mail exactly once', async () => {
   const folder = join(project, 'ten-minutes');
   mkdirSync(folder);
-  writeFileSync(join(folder, 'turn.mjs'), blockIn('Ten minutes to a durable turn', 'js'));
+  writeProgram(folder);
 
   expect(await killAfter(folder, 3)).toContain('started');
   const second = await killAfter(folder, 1);

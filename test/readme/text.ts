@@ -111,3 +111,37 @@ export function membersOf(path: string, name: string): readonly Member[] {
   const lines = body.matchAll(/^ {2}(?:readonly )?(\w+)(\??)[:(<]/gm);
   return [...lines].map((match) => ({ name: match[1] as string, required: match[2] === '' }));
 }
+
+/** The words of a union of texts. */
+export function unionIn(path: string, name: string): readonly string[] {
+  const union = new RegExp(`^export type ${name} =([^;]+);`, 'm').exec(source(path))?.[1];
+  if (union === undefined) throw new Error(`${path} has no union ${name}`);
+  return [...union.matchAll(/'([\w-]+)'/g)].map((match) => match[1] as string);
+}
+
+const OPTION_TYPES: { readonly [type: string]: string } = {
+  FollowOptions: 'src/engine/follow.ts',
+  RecoverOptions: 'src/engine/turn-engine.ts',
+  CancelOptions: 'src/engine/turn-handles.ts',
+  ApprovalDecision: 'src/engine/approvals.ts',
+};
+
+/** The arguments of a method of the engine: those that are objects of options by their fields, `?` behind what may be left out. */
+export function argumentsOf(method: string): string {
+  const signature = new RegExp(`^ {2}${method}\\((.*)\\): `, 'm').exec(source('src/engine/turn-engine.ts'))?.[1];
+  if (signature === undefined) throw new Error(`TurnEngine has no method ${method}`);
+  const list = [...signature.matchAll(/(\w+)(\??): (\{.*?\}|[^,{]+)(?:, |$)/g)].map(([, name, free, type = '']) => {
+    const fields = fieldsIn(type);
+    return fields === undefined ? `${name}${free}` : `{ ${fields.join(', ')} }${free}`;
+  });
+  return `(${list.join(', ')})`;
+}
+
+function fieldsIn(type: string): readonly string[] | undefined {
+  // What a call came to, and who says so: the settlements differ in what they need.
+  if (type === 'SettleBy') return ['outcome', 'output?', 'error?', 'by', 'attended?'];
+  const path = OPTION_TYPES[type];
+  if (path !== undefined) return membersOf(path, type).map(({ name, required }) => `${name}${required ? '' : '?'}`);
+  if (!type.startsWith('{')) return undefined;
+  return [...type.matchAll(/(?:\{|;) (?:readonly )?(\w+\??)[:(]/g)].map((match) => match[1] as string);
+}
