@@ -6,12 +6,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Level } from 'level';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { operate, VERBS } from '../../src/cli/operator/command.js';
+import { VERBS } from '../../src/cli/operator/command.js';
 import { createTurnEngine, type TurnOutcome } from '../../src/index.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { scriptedModel } from '../../src/testing/index.js';
 import { AGENT, contentsOf } from '../store/fixtures/contents.js';
 import { copyOfFixture, expectedOf, printOf } from '../store/fixtures/folders.js';
+import { type Ran, ranHere, toldHere } from './operate.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const main = join(root, 'dist', 'bundle', 'main.js');
@@ -32,12 +33,6 @@ function makeScratch(): void {
 }
 const removeScratch = () => rmSync(scratch, { recursive: true, force: true });
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly errors: string;
-}
-
 function run(...args: readonly string[]): Promise<Ran> {
   const env = { ...process.env, TMPDIR: temporary };
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
@@ -51,31 +46,17 @@ function run(...args: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, errors })));
 }
 
-/** The same in this process, which is quicker. */
-async function here(...[name = '', ...args]: readonly string[]): Promise<Ran> {
-  const said = { out: '', errors: '' };
-  const listen = (stream: NodeJS.WriteStream, as: 'out' | 'errors') =>
-    vi.spyOn(stream, 'write').mockImplementation((text) => {
-      said[as] += text;
-      return true;
-    });
-  const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'errors')];
+/** With the folder for temporary files that `run` has. */
+async function inScratch<T>(work: () => Promise<T>): Promise<T> {
   vi.stubEnv('TMPDIR', temporary);
-  const code = (await operate(name, args)) ?? null;
-  vi.unstubAllEnvs();
-  for (const spy of spies) spy.mockRestore();
-  return { code, ...said };
+  try {
+    return await work();
+  } finally {
+    vi.unstubAllEnvs();
+  }
 }
-
-/** What a command says in JSON, line by line. */
-async function told(...args: readonly string[]): Promise<any[]> {
-  const { code, out, errors } = await here(...args, '--json');
-  expect({ code, errors }).toEqual({ code: 0, errors: '' });
-  return out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-}
+const here = (...args: readonly string[]): Promise<Ran> => inScratch(() => ranHere(...args));
+const told = (...args: readonly string[]): Promise<any[]> => inScratch(() => toldHere(...args));
 
 const engineOn = (store: Awaited<ReturnType<typeof openLevelStore>>, onOutcome?: (outcome: TurnOutcome) => void) =>
   createTurnEngine({

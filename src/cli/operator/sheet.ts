@@ -4,6 +4,7 @@
  */
 import type { Json } from '../../core/json.js';
 import type { StoredMessage } from '../../core/messages.js';
+import { withShown } from '../../core/outputs.js';
 import type { CallRecord, Head, InboxRecord, OutcomeRecord, ReviewRecord } from '../../core/records.js';
 import * as keys from '../../store/keys.js';
 import { decodeRecord } from '../../store/records.js';
@@ -18,7 +19,7 @@ export interface Sheet {
   /** What compactions took out of the list. */
   readonly archive: readonly StoredMessage[];
   readonly checkpoint: Json | null;
-  /** Of all turns, in the order they were prepared. */
+  /** Of all turns, in the order they were prepared, each with its output wherever that is stored. */
   readonly calls: readonly CallRecord[];
   readonly inbox: readonly InboxRecord[];
   readonly reviews: readonly ReviewRecord[];
@@ -39,16 +40,21 @@ export async function readSheet(tables: Tables, sessionId: string): Promise<Shee
   const inbox = (await reader.all('inbox', keys.inboxOfSession(sessionId))) as { readonly input: InboxRecord }[];
   const reviews = (await reader.all('review', keys.reviewsOfSession(sessionId))) as { readonly review: ReviewRecord }[];
   const calls = (await reader.all('call', keys.callsOfSession(sessionId))) as CallRecord[];
+  const messages = (await reader.all('message', list)) as StoredMessage[];
+  const archive = (await reader.all(
+    'archive',
+    head === undefined ? keys.archiveOfSession(sessionId) : archived,
+  )) as StoredMessage[];
   const sheet: Sheet = {
     sessionId,
     head: head?.head ?? null,
-    messages: (await reader.all('message', list)) as StoredMessage[],
-    archive: (await reader.all(
-      'archive',
-      head === undefined ? keys.archiveOfSession(sessionId) : archived,
-    )) as StoredMessage[],
+    messages,
+    archive,
     checkpoint: (await reader.one('turn', keys.turnKey(sessionId))) ?? null,
-    calls: calls.sort((a, b) => a.preparedAt - b.preparedAt),
+    calls: withShown(
+      calls.sort((a, b) => a.preparedAt - b.preparedAt),
+      [...archive, ...messages],
+    ),
     inbox: inbox.map(({ input }) => input),
     reviews: reviews.map(({ review }) => review),
     outcomes: (await reader.all('outcome', keys.outcomesOfSession(sessionId))) as OutcomeRecord[],

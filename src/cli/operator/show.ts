@@ -2,12 +2,13 @@
  * Owns `durable-turn show`: one session for a person to read.
  * Must not know where its records lie.
  */
+import { isSettled } from '../../core/journal.js';
 import type { CallRecord } from '../../core/records.js';
 import { readSheet, type Sheet } from './sheet.js';
 import { timelineOf } from './timeline.js';
 import { FAILED, Refusal, type Verb } from './verb.js';
 import { viewing } from './viewing.js';
-import { cut, linesOf, moment, plural, row, stateOf } from './words.js';
+import { cut, decisionOn, linesOf, moment, plural, row, stateOf } from './words.js';
 
 export const show: Verb = {
   name: 'show',
@@ -86,12 +87,8 @@ function callLines(call: CallRecord): readonly string[] {
   ];
   if (call.editedInput !== undefined) lines.push(`    edited  ${cut(JSON.stringify(call.editedInput))}`);
   for (const note of call.notes) lines.push(`    note    ${cut(JSON.stringify(note))}`);
-  if (call.approval !== null) {
-    const { state, by, reason } = call.approval;
-    lines.push(
-      `    asked   ${state}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`,
-    );
-  }
+  if (call.approval !== null) lines.push(`    asked   ${decisionOn(call.approval)}`);
   if (call.output !== null) lines.push(`    output  ${cut(JSON.stringify(call.output))}`);
+  else if (isSettled(call)) lines.push('    output  not stored with its call, and its message is gone or damaged');
   return lines;
 }

@@ -2,9 +2,10 @@
  * Owns the order in which the things of a session happened, as its records tell it.
  * Must not know how it is printed.
  */
-import type { CallRecord } from '../../core/records.js';
+import type { MessageMeta, StoredMessage } from '../../core/messages.js';
+import type { CallRecord, InboxRecord, OutcomeRecord } from '../../core/records.js';
 import type { Sheet } from './sheet.js';
-import { linesOf, oneLine } from './words.js';
+import { decisionOn, linesOf, oneLine } from './words.js';
 
 export interface Moment {
   /** ms since the epoch. */
@@ -13,31 +14,81 @@ export interface Moment {
 }
 
 export function timelineOf(sheet: Sheet): readonly Moment[] {
-  const moments: Moment[] = [];
-  const add = (at: number | null | undefined, what: string): void => {
-    if (typeof at === 'number') moments.push({ at, what });
-  };
-  for (const { message, meta } of [...sheet.archive, ...sheet.messages]) {
-    if (meta.resumed !== undefined) add(meta.resumed.at, `the turn was resumed, attempt ${meta.resumed.attempt}`);
-    add(meta.at, `${meta.origin}: ${oneLine(linesOf(message).join(' '))}`);
-  }
-  for (const call of sheet.calls) addCall(call, add);
-  for (const input of sheet.inbox) add(input.acceptedAt, `input ${input.messageId} was accepted and waits`);
-  for (const { turnId, status, reason, endedAt } of sheet.outcomes) {
-    add(endedAt, `turn ${turnId} ended: ${status}${reason === undefined ? '' : ` (${reason})`}`);
-  }
-  if (sheet.head?.inProgress === true) add(sheet.head.startedAt, `turn ${sheet.head.turnId} began`);
-  // Stable: what falls on one moment stays in the order of its records.
-  return moments.sort((a, b) => a.at - b.at);
+  // Stable: what falls on one millisecond stays in the order of cause and effect.
+  return causesFirst(sheet).sort((a, b) => a.at - b.at);
 }
 
-function addCall(call: CallRecord, add: (at: number | null, what: string) => void): void {
-  const name = `${call.toolName} ${call.callId}`;
-  if (call.approval !== null) {
-    add(call.approval.requestedAt, `${name} was put to a person (now ${call.approval.state})`);
+/** Each thing behind those that must have come before it: a call between the message that asks for it and its result. */
+function causesFirst(sheet: Sheet): Moment[] {
+  const list = [...sheet.archive, ...sheet.messages];
+  const last = new Map(list.map(({ meta }) => [meta.turnId, meta.id]));
+  const beginnings = new Map([[sheet.head?.turnId ?? '', beginningOf(sheet)]]);
+  const calls = grouped(sheet.calls, ({ messageId }) => messageId, momentsOfCall);
+  const ends = grouped(sheet.outcomes, ({ turnId }) => turnId, momentsOfEnd);
+  const told: Moment[] = [];
+  let running: readonly Moment[] = [];
+  for (const stored of list) {
+    const { id, turnId } = stored.meta;
+    told.push(...taken(beginnings, turnId), ...momentsOfResume(stored.meta), ...running, momentOfMessage(stored));
+    running = taken(calls, id);
+    if (last.get(turnId) !== id) continue;
+    told.push(...running, ...taken(ends, turnId));
+    running = [];
   }
-  const again = call.dispatch > 1 ? `, dispatch ${call.dispatch}` : '';
-  add(call.dispatchedAt, `${name} was dispatched${again}`);
-  if (call.state === 'inDoubt') add(call.dispatchedAt, `${name} is in doubt (${call.doubt})`);
-  add(call.settledAt, `${name} ${call.state}`);
+  // Of messages that are not stored any more: they came before the list as it is now.
+  const before = [beginnings, calls, ends].flatMap((left) => [...left.values()].flat());
+  return [...before, ...told, ...sheet.inbox.map(momentOfInput)];
 }
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string, momentsOf: (item: T) => readonly Moment[]) {
+  const groups = new Map<string, readonly Moment[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), ...momentsOf(item)]);
+  return groups;
+}
+
+function taken(groups: Map<string, readonly Moment[]>, key: string): readonly Moment[] {
+  const found = groups.get(key) ?? [];
+  groups.delete(key);
+  return found;
+}
+
+/** None where the moment is not known. */
+const moments = (at: number | null, what: string): readonly Moment[] => (at === null ? [] : [{ at, what }]);
+
+function beginningOf({ head }: Sheet): readonly Moment[] {
+  return head?.inProgress === true ? moments(head.startedAt, `turn ${head.turnId} began`) : [];
+}
+
+function momentsOfResume({ resumed }: MessageMeta): readonly Moment[] {
+  if (resumed === undefined) return [];
+  // A hand-over is no attempt, so none is counted.
+  const how = resumed.attempt === 0 ? 'after a hand-over' : `attempt ${resumed.attempt}`;
+  return moments(resumed.at, `the turn was resumed, ${how}`);
+}
+
+const momentOfMessage = ({ message, meta }: StoredMessage): Moment => ({
+  at: meta.at,
+  what: `${meta.origin}: ${oneLine(linesOf(message).join(' '))}`,
+});
+
+function momentsOfCall(call: CallRecord): readonly Moment[] {
+  const name = `${call.toolName} ${call.callId}`;
+  const { approval, dispatchedAt } = call;
+  const again = call.dispatch > 1 ? `, dispatch ${call.dispatch}` : '';
+  return [
+    ...(approval === null
+      ? []
+      : moments(approval.requestedAt, `${name} was put to a person (${decisionOn(approval)})`)),
+    ...moments(dispatchedAt, `${name} was dispatched${again}`),
+    ...(call.state === 'inDoubt' ? moments(dispatchedAt, `${name} is in doubt (${call.doubt})`) : []),
+    ...moments(call.settledAt, `${name} ${call.state}`),
+  ];
+}
+
+const momentsOfEnd = ({ turnId, status, reason, endedAt }: OutcomeRecord): readonly Moment[] =>
+  moments(endedAt, `turn ${turnId} ended: ${status}${reason === undefined ? '' : ` (${reason})`}`);
+
+const momentOfInput = ({ acceptedAt, messageId }: InboxRecord): Moment => ({
+  at: acceptedAt,
+  what: `input ${messageId} was accepted and waits`,
+});

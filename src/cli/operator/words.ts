@@ -3,7 +3,7 @@
  * Must not know where they come from.
  */
 import type { Message } from '../../core/messages.js';
-import type { Head } from '../../core/records.js';
+import type { ApprovalRecord, Head } from '../../core/records.js';
 
 export function moment(ms: number | null | undefined): string {
   if (typeof ms !== 'number' || !(Math.abs(ms) <= 8.64e15)) return '-';
@@ -57,6 +57,20 @@ export function stateOf(head: Head): string {
   if (head.waitingInput > 0) return 'input waits';
   const due = head.outcomesDue.length > 0 ? ', outcome due' : '';
   return `${head.ended?.kind ?? 'no turn yet'}${due}`;
+}
+
+const DECISIONS = {
+  asked: 'no decision yet',
+  allowed: 'allowed',
+  used: 'allowed',
+  refused: 'refused',
+  expired: 'no decision in time',
+} as const;
+
+/** What a person said about a call, who, and why; and whether the call has made use of it. */
+export function decisionOn({ state, by, reason }: ApprovalRecord): string {
+  const who = by === undefined ? '' : ` by ${by}`;
+  return `${DECISIONS[state]}${who}${state === 'used' ? ', used' : ''}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
 /** A message as lines: each part a line or more, in the order of the message. */
