@@ -40,6 +40,22 @@ describe('the output of a command', () => {
     expect(out()).toBe('');
   });
 
+  it('ends a list without a line only where nothing was told and nothing was amiss', async () => {
+    const tellings = [
+      () => {},
+      ({ output }: ReturnType<typeof outputs>) => output.tell(1, () => 'one'),
+      ({ output }: ReturnType<typeof outputs>) => output.warn('one cannot be read'),
+    ];
+    const said: string[] = [];
+    for (const tell of tellings) {
+      const made = outputs(false);
+      await tell(made);
+      made.output.end('there is none');
+      said.push(made.err());
+    }
+    expect(said).toEqual(['there is none\n', '', 'one cannot be read\n']);
+  });
+
   it('waits for a reader that is slow', async () => {
     const out = new PassThrough({ highWaterMark: 10 });
     const output = new Output(out, new PassThrough(), false);

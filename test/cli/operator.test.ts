@@ -100,7 +100,6 @@ describe('commands that only look', () => {
           .map((line) => line.lastIndexOf(AGENT)),
       ).size,
     ).toBe(1);
-    expect((await here('list', folder, '--agent', 'nobody')).out).toBe('');
   });
 
   it('show: transcript, journal of all turns and timeline of a session', async () => {
@@ -230,6 +229,26 @@ describe('commands that only look', () => {
 describe('on a folder of its own', () => {
   beforeEach(makeScratch);
   afterEach(removeScratch);
+
+  it('say that there is nothing, to a person and on stderr; in JSON it is no line', async () => {
+    const path = join(scratch, 'new');
+    await (await openLevelStore({ path })).close();
+    const nothing = {
+      list: 'there is no session',
+      export: 'there is no session',
+      interrupted: 'no turn is in progress',
+      reviews: 'no call waits for a person',
+    };
+    for (const [name, errors] of Object.entries(nothing)) {
+      expect({ name, ...(await here(name, path)) }).toEqual({ name, code: 0, out: '', errors: `${errors}\n` });
+      expect({ name, ...(await here(name, path, '--json')) }).toEqual({ name, code: 0, out: '', errors: '' });
+    }
+    expect(await here('list', folder, '--agent', 'nobody')).toEqual({
+      code: 0,
+      out: '',
+      errors: 'there is no session of agent "nobody"\n',
+    });
+  });
 
   it('while a service has it open, every command refuses, and the service keeps it', async () => {
     const store = await openLevelStore({ path: folder });

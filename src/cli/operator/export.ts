@@ -8,7 +8,7 @@ import { exportedLines } from '../../engine/housekeeping.js';
 import { readArchive, readMessages } from '../../store/reads.js';
 import { readHead } from '../../store/sessions.js';
 import type { Tables } from '../../store/tables.js';
-import { allHeads } from './heads.js';
+import { allHeads, NO_SESSION } from './heads.js';
 import type { Output } from './output.js';
 import { FAILED, Refusal, type Verb } from './verb.js';
 import { viewing } from './viewing.js';
@@ -35,6 +35,7 @@ export const exportVerb: Verb = {
           output.warn(messageOf(error));
         });
       }
+      output.end(NO_SESSION);
       return failed === 0 ? 0 : FAILED;
     }),
 };

@@ -8,6 +8,8 @@ import type { Tables } from '../../store/tables.js';
 import type { Output } from './output.js';
 import { plural } from './words.js';
 
+export const NO_SESSION = 'there is no session';
+
 /** Every head that can be read, in the order of keys; how many cannot be is said at the end. */
 export async function* allHeads(tables: Tables, output: Output): AsyncGenerator<Head> {
   let [seen, unreadable] = [0, 0];

@@ -29,8 +29,8 @@ export const interrupted: Verb = {
           return row(WIDTHS, [turnId ?? '', stateOf(head), moment(lastProgressAt), handedOver ? 'handed over' : tries]);
         });
       }
-      if (unreadable === 0) return 0;
-      output.warn(`the heads of ${unreadable} more cannot be read; see durable-turn verify`);
-      return FAILED;
+      if (unreadable > 0) output.warn(`the heads of ${unreadable} more cannot be read; see durable-turn verify`);
+      output.end('no turn is in progress');
+      return unreadable === 0 ? 0 : FAILED;
     }),
 };

@@ -2,7 +2,7 @@
  * Owns `durable-turn list`: a line for each session. Must not know more of it than its head.
  */
 import { lastMoment } from '../../engine/housekeeping.js';
-import { allHeads } from './heads.js';
+import { allHeads, NO_SESSION } from './heads.js';
 import type { Verb } from './verb.js';
 import { viewing } from './viewing.js';
 import { moment, plural, row, STATE_WIDTH, stateOf } from './words.js';
@@ -27,6 +27,7 @@ export const list: Verb = {
           row(WIDTHS, [sessionId, lastAt === 0 ? '-' : moment(lastAt), plural(count, 'message'), state, agent]),
         );
       }
+      output.end(options.agent === undefined ? NO_SESSION : `${NO_SESSION} of agent ${JSON.stringify(options.agent)}`);
       return 0;
     }),
 };

@@ -12,6 +12,7 @@ export class Output {
   readonly #out: Writable;
   readonly #err: Writable;
   #lastProgress = Date.now();
+  #hasTold = false;
 
   constructor(out: Writable, err: Writable, json: boolean) {
     this.#out = out;
@@ -36,14 +37,28 @@ export class Output {
     const now = Date.now();
     if (now - this.#lastProgress < PROGRESS_MS) return;
     this.#lastProgress = now;
-    this.warn(line());
+    this.#note(line());
   }
 
   warn(line: string): void {
+    this.#hasTold = true;
+    this.#note(line);
+  }
+
+  /**
+   * At the end of a list: where nothing was told, a person reads that there is nothing, since silence looks like a
+   * failure. On stderr, so that an empty list stays empty for a program; in JSON it is no line at all.
+   */
+  end(nothing: string): void {
+    if (!this.json && !this.#hasTold) this.#note(nothing);
+  }
+
+  #note(line: string): void {
     this.#err.write(`${harmless(line)}\n`);
   }
 
   async #write(text: string): Promise<void> {
+    this.#hasTold = true;
     if (!this.#out.write(text)) await once(this.#out, 'drain');
   }
 }

@@ -35,9 +35,9 @@ export const reviews: Verb = {
           ...notes.map((note) => `    note   ${cut(JSON.stringify(note))}`),
         ]);
       }
-      if (unreadable === 0) return 0;
-      output.warn(`${unreadable} more cannot be read; see durable-turn verify`);
-      return FAILED;
+      if (unreadable > 0) output.warn(`${unreadable} more cannot be read; see durable-turn verify`);
+      output.end('no call waits for a person');
+      return unreadable === 0 ? 0 : FAILED;
     }),
 };
 
