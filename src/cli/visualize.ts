@@ -45,7 +45,9 @@ function requestOf(args: readonly string[]): Request | null {
   try {
     parsed = parse(args);
   } catch (error) {
-    throw new Refusal(2, reasonOf(error), error);
+    // The first sentence: Node adds advice about arguments that begin with a dash.
+    const what = reasonOf(error).split('. ')[0];
+    throw new Refusal(2, `${what} (durable-turn visualize --help shows all options)`, error);
   }
   const { values, positionals } = parsed;
   if (values.help) return null;

@@ -176,8 +176,7 @@ function sessionIn(turnId: string): string {
   return sessionId;
 }
 
-const notFound = (turnId: string): TurnError =>
-  new TurnError('TURN_NOT_FOUND', `there is no turn "${turnId}" to do that to`);
+const notFound = (turnId: string): TurnError => new TurnError('TURN_NOT_FOUND', `there is no turn "${turnId}"`);
 
 /** @throws {TypeError} when the settlement is none. */
 function outcomeFrom(settlement: SettleBy): CallOutcome {

@@ -101,11 +101,11 @@ export function databaseFolder(path: string): string {
   try {
     if (existsSync(path) && kindOfFolder(path) !== 'new') return realpathSync(path);
   } catch (error) {
-    throw new TurnError('TURN_STORE_FAILED', `The folder ${path} cannot be read: ${messageOf(error)}`, {
+    throw new TurnError('TURN_STORE_FAILED', `The folder "${path}" cannot be read: ${messageOf(error)}`, {
       cause: error,
     });
   }
   const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
-  if (link) throw new TurnError('TURN_NOT_FOUND', `There is no database in ${path}: it is a link to nothing.`);
-  throw new TurnError('TURN_NOT_FOUND', `There is no database in ${path}.`);
+  if (link) throw new TurnError('TURN_NOT_FOUND', `There is no database in "${path}": it is a link to nothing.`);
+  throw new TurnError('TURN_NOT_FOUND', `There is no database in "${path}".`);
 }

@@ -182,8 +182,8 @@ describe('commands that only look', () => {
     writeFileSync(join(scratch, 'file'), '');
     mkdirSync(join(scratch, 'empty'));
     const refusals: readonly (readonly [string[], number, RegExp])[] = [
-      [['list', join(scratch, 'nowhere')], 1, /There is no database in .*nowhere/],
-      [['list', join(scratch, 'file')], 1, /file cannot be read/],
+      [['list', join(scratch, 'nowhere')], 1, /There is no database in ".*nowhere"\.$/],
+      [['list', join(scratch, 'file')], 1, /file" cannot be read/],
       [['list', join(scratch, 'empty')], 1, /There is no database in .*empty/],
       [['compact', join(scratch, 'nowhere')], 1, /There is no database in/],
       [['abandon', join(scratch, 'nowhere'), 's.t', '--reason', 'r'], 1, /There is no database in/],
@@ -192,13 +192,21 @@ describe('commands that only look', () => {
       [['list'], 2, /<folder> is missing: durable-turn list <folder>/],
       [['show', folder], 2, /<session> is missing/],
       [['list', folder, 'more'], 2, /more is too much/],
-      [['list', folder, '--colour'], 2, /colour/],
-      [['stats', folder, '--top', 'some'], 2, /--top must be a whole number/],
+      [['list', '.'], 1, /There is no database in "\."\.$/],
+      [['list', folder, '--colour'], 2, /list: Unknown option '--colour'; list has --agent <name>, --json, --help$/],
+      [['stats', folder, '--top'], 2, /'--top <value>' argument missing; stats has --top <n>, --json, --help$/],
+      [
+        ['abandon', folder, 's.t', '--reason', '-x'],
+        2,
+        /ambiguous\. .*use '--reason=-XYZ'; abandon has --reason <text>,/,
+      ],
+      [['stats', folder, '--top', 'some'], 2, /--top must be a whole number, not "some"$/],
+      [['stats', folder, '--top', ''], 2, /--top must be a whole number, not ""$/],
     ];
     for (const [args, code, words] of refusals) {
       const ran = await here(...args);
       expect({ args, code: ran.code, out: ran.out }).toEqual({ args, code, out: '' });
-      expect(ran.errors).toMatch(words);
+      expect(ran.errors.trimEnd()).toMatch(words);
       expect(ran.errors.trimEnd().split('\n')).toHaveLength(1);
     }
     expect(existsSync(join(scratch, 'nowhere'))).toBe(false);
@@ -260,7 +268,8 @@ describe('on a folder of its own', () => {
       const elsewhere = name === 'list' || name === 'compact';
       const { code, out, errors } = await (elsewhere ? run : here)(...args);
       expect({ name, code, out }).toEqual({ name, code: 3, out: '' });
-      expect(errors).toMatch(elsewhere ? /turns is in use: another process has it open/ : /turns is in use/);
+      expect(errors).toMatch(/turns" is in use: stop the service that has it open.*\n$/);
+      expect(errors.trimEnd().split('\n')).toHaveLength(1);
     }
     expect(await contentsOf(store)).toEqual(expected);
     await store.close();
@@ -271,6 +280,8 @@ describe('on a folder of its own', () => {
     const turnId = expected.sessions['in doubt']?.head.turnId as string;
     expect((await here('abandon', folder, turnId)).errors).toMatch(/give --reason <text>/);
     expect((await here('abandon', folder, 'nonsense', '--reason', 'r')).code).toBe(2);
+    const never = await here('abandon', folder, 'completed.none', '--reason', 'r');
+    expect(never).toEqual({ code: 1, out: '', errors: 'durable-turn abandon: there is no turn "completed.none"\n' });
     const { code, out } = await run('abandon', folder, turnId, '--reason', 'nobody knows it any more');
     expect({ code, out }).toEqual({ code: 0, out: `${turnId} is abandoned: nobody knows it any more\n` });
     const again = await here('abandon', folder, turnId, '--reason', 'r');

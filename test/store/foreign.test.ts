@@ -73,8 +73,8 @@ it('a link to nothing is told as that', () => {
   mkdirSync(path);
   const link = join(world, 'link');
   symlinkSync(join(world, 'gone'), link, 'dir');
-  expect(() => databaseFolder(link)).toThrow(`There is no database in ${link}: it is a link to nothing.`);
-  expect(() => databaseFolder(path)).toThrow(`There is no database in ${path}.`);
+  expect(() => databaseFolder(link)).toThrow(`There is no database in "${link}": it is a link to nothing.`);
+  expect(() => databaseFolder(path)).toThrow(`There is no database in "${path}".`);
 });
 
 it('a path with a NUL character is refused by the name of the field', async () => {

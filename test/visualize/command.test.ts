@@ -54,7 +54,7 @@ describe('durable-turn visualize', () => {
   const refusals: readonly (readonly [string, string[], number, RegExp])[] = [
     ['no module', [], 2, /name the module/],
     ['two modules', ['a.mjs', 'b.mjs'], 2, /one module at a time/],
-    ['an unknown option', ['a.mjs', '--colour'], 2, /colour/],
+    ['an unknown option', ['a.mjs', '--colour'], 2, /colour.*visualize --help shows all options/],
     ['a file that is not there', ['./no-such-file.mjs'], 2, /there is no file/],
     ['a package that is not there', ['no-such-package-anywhere'], 1, /could not be loaded/],
     ['a module without a machine', [fixture('none.mjs')], 2, /exports no machine of XState 5/],

@@ -24,7 +24,7 @@ export const repair: Verb = {
         ? `${report.folder} is not damaged; nothing was done`
         : [
             ...report.findings.map(({ file, what }) => `${file}: ${what}`),
-            `${report.folder} is repaired: ${plural(report.records, 'record')} kept. The damaged files are in ${report.originals}.`,
+            `${report.folder} is repaired: ${plural(report.records, 'record')} kept. The damaged files are in "${report.originals}".`,
             report.incomplete ? `A part of what was stored is lost. ${UNTOLD}` : 'Nothing is lost.',
             ...report.sessions.map(({ reason }) => reason),
           ],

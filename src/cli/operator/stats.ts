@@ -20,8 +20,7 @@ export const stats: Verb = {
     'Counts records and their bytes before compression, by kind and by session, and the parts in which records over\n' +
     '256 KB are stored; changes nothing.',
   run: ({ folder, options }, output) => {
-    const top = options.top === undefined ? LARGEST : Number(options.top);
-    if (!Number.isSafeInteger(top) || top < 0) throw new Refusal(WRONG_ARGUMENTS, '--top must be a whole number');
+    const top = topFrom(options.top ?? String(LARGEST));
     return viewing(folder, async (view) => {
       const kinds: Record<string, { records: number; bytes: number }> = {};
       const sessions = new Map<string, number>();
@@ -72,6 +71,12 @@ export const stats: Verb = {
     });
   },
 };
+
+function topFrom(text: unknown): number {
+  const top = /^\d+$/.test(`${text}`) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(top)) return top;
+  throw new Refusal(WRONG_ARGUMENTS, `--top must be a whole number, not "${text}"`);
+}
 
 /** Originals that repairs have kept lie in folders of the folder. */
 async function sizeOnDisk(folder: string): Promise<{ files: number; bytes: number; keptByRepairs: number }> {

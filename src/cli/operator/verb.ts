@@ -53,6 +53,7 @@ export class Refusal extends Error {
 export async function perform(verb: Verb, args: readonly string[]): Promise<ExitCode> {
   // Arguments that make no sense are told in the form that was asked for, as everything is.
   let output = new Output(process.stdout, process.stderr, args.includes('--json'));
+  let folder = '';
   try {
     const { positionals, values } = parsed(verb, args);
     output = new Output(process.stdout, process.stderr, values.json === true);
@@ -60,11 +61,12 @@ export async function perform(verb: Verb, args: readonly string[]): Promise<Exit
       await output.text(usageOf(verb));
       return 0;
     }
-    const [folder, ...names] = checked(verb, positionals);
-    return await verb.run({ folder: folder as string, names, options: values as Request['options'] }, output);
+    const [first = '', ...names] = checked(verb, positionals);
+    folder = first;
+    return await verb.run({ folder, names, options: values as Request['options'] }, output);
   } catch (error) {
     const exitCode = exitCodeOf(error);
-    const message = messageOf(error).split('\n')[0] ?? '';
+    const message = exitCode === IN_USE ? inUse(folder) : (messageOf(error).split('\n')[0] ?? '');
     const code = error instanceof TurnError ? error.code : undefined;
     const line = `durable-turn ${verb.name}: ${message}`;
     output.warn(output.json ? JSON.stringify({ error: message, code, exitCode }) : line);
@@ -81,7 +83,11 @@ function parsed(verb: Verb, args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
-    throw new Refusal(WRONG_ARGUMENTS, messageOf(error));
+    const names = optionsOf(verb).map(([name]) => name);
+    // Behind an unknown option Node gives advice about arguments that begin with a dash.
+    const what = messageOf(error).replace(/(?<=^Unknown option .*)\. .*/s, '');
+    const line = what.replaceAll('\n', ' ').replace(/\.$/, '');
+    throw new Refusal(WRONG_ARGUMENTS, `${line}; ${verb.name} has ${names.join(', ')}`);
   }
 }
 
@@ -98,19 +104,26 @@ function exitCodeOf(error: unknown): ExitCode {
   return error instanceof TurnError && error.code === 'TURN_STORE_LOCKED' ? IN_USE : FAILED;
 }
 
+/** The store tells those who write programs what to do; who has a command can stop the service. */
+const inUse = (folder: string): string =>
+  `"${folder}" is in use: stop the service that has it open, or wait for the other command, and try again`;
+
 const lineOf = (verb: Verb): string => ['durable-turn', verb.name, ...verb.takes].join(' ');
 
+/** Each with what it does, those of all commands last. */
+const optionsOf = (verb: Verb): readonly (readonly [string, string])[] => [
+  ...(verb.options ?? []).map(({ name, value, what }): [string, string] => [
+    `--${name}${value === undefined ? '' : ` <${value}>`}`,
+    what,
+  ]),
+  ['--json', 'JSON instead of text, one value a line; errors on stderr as JSON'],
+  ['--help', 'this text'],
+];
+
 function usageOf(verb: Verb): string {
-  const options = [
-    ...(verb.options ?? []).map(({ name, value, what }) => [
-      `--${name}${value === undefined ? '' : ` ${value}`}`,
-      what,
-    ]),
-    ['--json', 'JSON instead of text, one value a line; errors on stderr as JSON'],
-    ['--help', 'this text'],
-  ];
-  const width = Math.max(...options.map(([name]) => (name as string).length));
-  const lines = options.map(([name, what]) => `  ${(name as string).padEnd(width)}  ${what}`);
+  const options = optionsOf(verb);
+  const width = Math.max(...options.map(([name]) => name.length));
+  const lines = options.map(([name, what]) => `  ${name.padEnd(width)}  ${what}`);
   const codes =
     'Exit codes: 0 all is well, 1 damage was found or it failed, 2 wrong arguments, 3 a service has the folder open,\n' +
     '129, 130 or 143 a signal ended it.';
