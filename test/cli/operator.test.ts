@@ -358,11 +358,17 @@ describe('on a folder of its own', () => {
     }
     expect(printOf(folder)).toEqual(before);
 
-    const [repaired] = await told('repair', folder);
+    const { code, out } = await here('repair', folder, '--json');
+    // Repaired, and something is lost: neither all is well nor did it fail.
+    expect(code).toBe(4);
+    const repaired = JSON.parse(out);
     expect(repaired.findings.map(({ file }: { file: string }) => file)).toEqual(['000005.ldb']);
     expect(readFileSync(join(repaired.originals, '000005.ldb'))).toEqual(bytes);
     expect((await here('stats', folder)).out).toMatch(/^of that \d+\.\d kB of damaged files that repairs have kept$/m);
-    expect((await here('repair', folder)).out).toMatch(/is not damaged; nothing was done/);
+    expect(await here('repair', folder)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/is not damaged; nothing was done/),
+    });
     // The files are whole now; of the session that had a record in the damaged block something is missing.
     const { records, files } = JSON.parse((await here('verify', folder, '--json')).out);
     const damaged = repaired.sessions.map(({ sessionId }: { sessionId: string }) => sessionId);
@@ -370,6 +376,13 @@ describe('on a folder of its own', () => {
     expect(records.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(damaged);
     const [sheet] = await told('show', folder, 'in doubt');
     expect(sheet.messages).toEqual(expected.sessions['in doubt']?.messages);
+  });
+
+  it('repair that loses nothing says so, and all is well', async () => {
+    writeFileSync(join(folder, 'CURRENT'), 'junk');
+    const { code, out } = await here('repair', folder);
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^Nothing is lost\.$/m) });
+    expect(out).toMatch(/The damaged files are in ".*damaged-\d+"\.$/m);
   });
 
   it('show lists what is damaged beside what is not, and fails', async () => {
@@ -387,7 +400,8 @@ describe('on a folder of its own', () => {
     expect(shown.out).toContain('Transcript (1 message)');
     expect((await here('show', folder, 'failed')).out).toContain('there is none, or it cannot be read');
     const listed = await here('list', folder);
-    expect(listed.errors).toBe('1 head cannot be read; see durable-turn verify\n');
+    expect(listed).toMatchObject({ code: 1, errors: '1 head cannot be read; see durable-turn verify\n' });
+    expect(await here('export', folder)).toMatchObject({ code: 1, errors: listed.errors });
     expect(listed.out.trim().split('\n')).toHaveLength(ids.length - 1);
   });
 

@@ -29,7 +29,10 @@ export const exportVerb: Verb = {
         return 0;
       }
       let failed = 0;
-      for await (const head of allHeads(tables, output)) {
+      const missing = (heads: number) => {
+        failed += heads;
+      };
+      for await (const head of allHeads(tables, output, missing)) {
         await write(tables, head, output).catch((error: unknown) => {
           failed += 1;
           output.warn(messageOf(error));

@@ -10,8 +10,12 @@ import { plural } from './words.js';
 
 export const NO_SESSION = 'there is no session';
 
-/** Every head that can be read, in the order of keys; how many cannot be is said at the end. */
-export async function* allHeads(tables: Tables, output: Output): AsyncGenerator<Head> {
+/** Every head that can be read, in the order of keys; how many cannot be is said at the end, and to `damaged`. */
+export async function* allHeads(
+  tables: Tables,
+  output: Output,
+  damaged: (heads: number) => void,
+): AsyncGenerator<Head> {
   let [seen, unreadable] = [0, 0];
   const missing = () => {
     unreadable += 1;
@@ -23,5 +27,7 @@ export async function* allHeads(tables: Tables, output: Output): AsyncGenerator<
     if (record.ok) yield (record.value as unknown as { readonly head: Head }).head;
     else unreadable += 1;
   }
-  if (unreadable > 0) output.warn(`${plural(unreadable, 'head')} cannot be read; see durable-turn verify`);
+  if (unreadable === 0) return;
+  damaged(unreadable);
+  output.warn(`${plural(unreadable, 'head')} cannot be read; see durable-turn verify`);
 }

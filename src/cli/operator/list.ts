@@ -3,7 +3,7 @@
  */
 import { lastMoment } from '../../engine/housekeeping.js';
 import { allHeads, NO_SESSION } from './heads.js';
-import type { Verb } from './verb.js';
+import { FAILED, type Verb } from './verb.js';
 import { viewing } from './viewing.js';
 import { moment, plural, row, STATE_WIDTH, stateOf } from './words.js';
 
@@ -17,7 +17,11 @@ export const list: Verb = {
   explains: 'Lists sessions with their last activity, messages, state and agent; changes nothing.',
   run: ({ folder, options }, output) =>
     viewing(folder, async ({ tables }) => {
-      for await (const head of allHeads(tables, output)) {
+      let damaged = 0;
+      const missing = (heads: number) => {
+        damaged = heads;
+      };
+      for await (const head of allHeads(tables, output, missing)) {
         if (options.agent !== undefined && head.agent !== options.agent) continue;
         const { sessionId, agent, turnId, phase, inProgress, count, archived, waitingInput, outcomesDue, ended } = head;
         const lastAt = lastMoment(head);
@@ -28,6 +32,6 @@ export const list: Verb = {
         );
       }
       output.end(options.agent === undefined ? NO_SESSION : `${NO_SESSION} of agent ${JSON.stringify(options.agent)}`);
-      return 0;
+      return damaged === 0 ? 0 : FAILED;
     }),
 };

@@ -1,9 +1,9 @@
 /**
  * Owns `durable-turn repair`: what the operator is told about a repair. Must not know how it is done.
  */
-import { repairFolder, UNTOLD } from '../../store/repair.js';
+import { type RepairReport, repairFolder, UNTOLD } from '../../store/repair.js';
 import { endable } from './ending.js';
-import type { Verb } from './verb.js';
+import { LOST, type Verb } from './verb.js';
 import { plural, size } from './words.js';
 
 export const repair: Verb = {
@@ -13,7 +13,9 @@ export const repair: Verb = {
   explains:
     'Copies everything that can still be read into a new database, makes its records agree, and puts it in the place of\n' +
     'the damaged one, whose files stay in a folder beside it. Where nothing is damaged nothing is done. One that was cut\n' +
-    'off goes on at the next try. The sessions it names are told by recover() of the service as well.',
+    'off goes on at the next try. The sessions it names are told by recover() of the service as well.\n' +
+    'Exit code 0 where nothing was damaged or nothing is lost; 4 where the folder is usable again, and a person should\n' +
+    'read what is lost before the service goes on; 1 where it failed, and the folder is as it was.',
   async run({ folder }, output) {
     const left = 'it has changed nothing, and the next repair, or opening, begins again';
     const report = await endable(left, (signal) =>
@@ -25,10 +27,15 @@ export const repair: Verb = {
         : [
             ...report.findings.map(({ file, what }) => `${file}: ${what}`),
             `${report.folder} is repaired: ${plural(report.records, 'record')} kept. The damaged files are in "${report.originals}".`,
-            report.incomplete ? `A part of what was stored is lost. ${UNTOLD}` : 'Nothing is lost.',
+            lossOf(report),
             ...report.sessions.map(({ reason }) => reason),
           ],
     );
-    return 0;
+    return report.incomplete || report.sessions.length > 0 ? LOST : 0;
   },
 };
+
+function lossOf({ incomplete, sessions }: RepairReport): string {
+  if (incomplete) return `A part of what was stored is lost. ${UNTOLD}`;
+  return sessions.length === 0 ? 'Nothing is lost.' : `Damaged: ${plural(sessions.length, 'session')}.`;
+}

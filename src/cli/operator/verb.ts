@@ -6,13 +6,17 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf, TurnError } from '../../core/errors.js';
 import { Output } from './output.js';
 
-/** 0 and these: damage was found or the command failed; the arguments make no sense; a service has the folder open. */
+/**
+ * 0 and these: damage was found or the command failed; the arguments make no sense; a service has the folder open; the
+ * folder is repaired and something of it is lost, which a script must tell from a repair that failed.
+ */
 export const FAILED = 1;
 export const WRONG_ARGUMENTS = 2;
 export const IN_USE = 3;
+export const LOST = 4;
 /** Those of a shell for what a signal ended: SIGHUP, SIGINT, SIGTERM. */
 type EndedBySignal = 129 | 130 | 143;
-export type ExitCode = 0 | typeof FAILED | typeof WRONG_ARGUMENTS | typeof IN_USE | EndedBySignal;
+export type ExitCode = 0 | typeof FAILED | typeof WRONG_ARGUMENTS | typeof IN_USE | typeof LOST | EndedBySignal;
 
 /** What was asked: the arguments by the names of the verb. */
 export interface Request {
@@ -126,6 +130,6 @@ function usageOf(verb: Verb): string {
   const lines = options.map(([name, what]) => `  ${name.padEnd(width)}  ${what}`);
   const codes =
     'Exit codes: 0 all is well, 1 damage was found or it failed, 2 wrong arguments, 3 a service has the folder open,\n' +
-    '129, 130 or 143 a signal ended it.';
+    '4 the folder is repaired and something of it is lost, 129, 130 or 143 a signal ended it.';
   return [`Usage: ${lineOf(verb)} [options]`, '', verb.explains, '', ...lines, '', codes, ''].join('\n');
 }
