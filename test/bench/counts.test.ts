@@ -1,6 +1,6 @@
 // What the library costs, as far as it is the same on every machine: commits, batches, bytes. Times are no tests; they
 // are in `npm run bench`.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -62,9 +62,4 @@ describe('counts that no machine changes', () => {
     expect(countOf('B6', "that of 100 iterations / that of 20, effect 'none'")).toBeLessThan(1.02);
     expect(countOf('B6', "that of 100 iterations / that of 20, effect 'external'")).toBeLessThan(1.02);
   });
-});
-
-it('an option that the bench does not know is refused with those it knows', () => {
-  const { status, stderr } = spawnSync(process.execPath, [bench, '--onyl', 'B1'], { encoding: 'utf8' });
-  expect([status, stderr]).toEqual([2, expect.stringMatching(/^Unknown option '--onyl'.*--only B1,B3 +some/s)]);
 });

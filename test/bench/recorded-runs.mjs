@@ -7,11 +7,22 @@ import { inFolder, isCommit, recordBatches, straightWrites } from './disk.mjs';
 import { figure } from './figures.mjs';
 import { runTurn, withEngine } from './turns.mjs';
 
-const runsIn = (folder) =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .map((name) => ({ name, ...JSON.parse(readFileSync(join(folder, name), 'utf8')) }));
+/** Recorded runs of a folder. @throws {Error} where there are none, or one cannot be read. */
+export function readRuns(folder) {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const runs = names.sort().map((name) => ({ name, ...readRun(join(folder, name)) }));
+  const found = runs.filter(({ steps }) => steps?.length > 0);
+  if (found.length > 0) return found;
+  throw new Error(`there is no recorded run in "${folder}": { steps: [...] } in a .json file.`);
+}
+
+function readRun(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`"${file}" is no recorded run: ${error.message}`);
+  }
+}
 
 /** The nth answer of the run; `asked` hears when it is wanted. */
 const modelOf = ({ steps }, asked) => ({
@@ -68,11 +79,7 @@ async function recordRun(run) {
   return batches.filter(isCommit).slice(1, -1);
 }
 
-export async function recordedRuns({ rounds, trajectories }) {
-  if (trajectories === undefined) return [];
-  const runs = runsIn(trajectories).filter(({ steps }) => steps?.length > 0);
-  if (runs.length === 0)
-    throw new Error(`There is no recorded run in ${trajectories}: { steps: [...] } in a .json file.`);
+export async function recordedRuns({ rounds, runs }) {
   const commits = [];
   for (const run of runs) commits.push(await recordRun(run));
   const found = { ours: [], floor: [] };

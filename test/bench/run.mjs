@@ -1,37 +1,16 @@
 // `npm run bench`: what the library costs, each figure beside its floor measured in the same run.
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
+import { benchOptions, USAGE, WrongOption } from './options.mjs';
 import { asMarkdown, asText } from './table.mjs';
 import { LIMITS, SIZES, WORKLOADS } from './workloads.mjs';
 
-const USAGE = `npm run bench -- [options]
-
-  --only B1,B3            some of the workloads
-  --quick                 small sizes: to see that it runs, not to quote
-  --counts                only what is the same on every machine
-  --check                 exit code 1 when a target is not met
-  --json <file>           the figures as JSON as well
-  --markdown              figures with a target as Markdown, and what stops those that miss it
-  --trajectories <folder> recorded runs of agents, for B9
-`;
-
 function asked() {
   try {
-    return parseArgs({
-      options: {
-        only: { type: 'string' },
-        quick: { type: 'boolean', default: false },
-        counts: { type: 'boolean', default: false },
-        check: { type: 'boolean', default: false },
-        json: { type: 'string' },
-        markdown: { type: 'boolean', default: false },
-        trajectories: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    }).values;
+    return benchOptions(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    if (!(error instanceof WrongOption)) throw error;
+    process.stderr.write(`${error.message}\n`);
     process.exit(2);
   }
 }
@@ -43,26 +22,20 @@ if (options.help) {
 }
 
 const size = options.quick || options.counts ? 'quick' : 'full';
-const ids = options.only?.split(',') ?? Object.keys(WORKLOADS);
-const unknown = ids.filter((id) => !Object.hasOwn(WORKLOADS, id));
-if (unknown.length > 0) {
-  process.stderr.write(`There is no workload ${unknown.join(', ')}; there are ${Object.keys(WORKLOADS).join(', ')}.\n`);
-  process.exit(2);
-}
-
 const rows = [];
-for (const id of ids) {
-  const { counts, trajectories } = options;
+for (const id of options.ids) {
+  const { counts, runs } = options;
   for (const [name, run] of Object.entries(WORKLOADS[id])) {
     if (counts && !run.countsOnly) continue;
     process.stderr.write(`${id} ${name}\n`);
-    rows.push(...(await run({ ...SIZES[size][name], counts, trajectories })));
+    rows.push(...(await run({ ...SIZES[size][name], counts, runs })));
   }
 }
 const shown = options.counts ? rows.filter(({ count }) => count) : rows;
 
 const machine = { node: process.version, cpus: cpus().map(({ model }) => model.trim()), platform: process.platform };
-process.stdout.write(`${options.markdown ? asMarkdown(shown, machine, LIMITS) : asText(shown)}\n`);
+const table = options.markdown ? asMarkdown(shown, machine, size, LIMITS) : asText(shown, size);
+process.stdout.write(`${table}\n`);
 if (options.json !== undefined) {
   writeFileSync(
     options.json,

@@ -28,30 +28,34 @@ function cellsOf(row) {
   ];
 }
 
-export function asText(rows) {
+/** What has to be said of figures that nobody may quote. */
+const smallSizes = (size) => (size === 'quick' ? 'Small sizes: to see that it runs, not to quote.' : '');
+
+export function asText(rows, size) {
   const lines = [HEADINGS, ...rows.map(cellsOf)];
   const widths = HEADINGS.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
-  return lines
-    .map((cells) =>
-      cells
-        .map((cell, column) => cell.padEnd(widths[column]))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = lines.map((cells) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd(),
+  );
+  return joined([smallSizes(size), padded.join('\n')]);
 }
+
+const joined = (parts) => parts.filter((part) => part !== '').join('\n\n');
 
 /**
  * What belongs into a text: figures with a target and those that are reported beside them, on which machine, and what
- * stops the workloads that miss theirs.
+ * stops the workloads that miss theirs. That is known of full sizes only.
  */
-export function asMarkdown(rows, { node, cpus }, limits) {
+export function asMarkdown(rows, { node, cpus }, size, limits) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   const shown = rows.filter(({ told }) => told);
   const table = [line(HEADINGS), line(HEADINGS.map(() => '---')), ...shown.map((row) => line(cellsOf(row)))];
-  const missed = new Set(shown.filter(({ met }) => met === false).map(({ workload }) => workload));
+  const explained = size === 'full' ? shown : [];
+  const missed = new Set(explained.filter(({ met }) => met === false).map(({ workload }) => workload));
   const sentences = [...missed].map((workload) => `* **${workload}**: ${limits[workload]}`);
-  return [`Node ${node}, ${cpus.length} × ${cpus[0]}:`, table.join('\n'), sentences.join('\n')]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  const heading = `Node ${node}, ${cpus.length} × ${cpus[0]}. ${smallSizes(size)}`.trim();
+  return joined([`${heading.slice(0, -1)}:`, table.join('\n'), sentences.join('\n')]);
 }

@@ -35,9 +35,8 @@ export const LIMITS = {
     'runs for one session all others wait.',
   B4: 'LevelDB goes through what is left of markers that came and went, until it is compacted away.',
   B5:
-    'to read and parse the messages alone takes a third of it; the checksum of each and the garbage of all take as much ' +
-    'again, and the rest are two commits and a dozen look-ups for each turn. A worker would have to copy every message ' +
-    'once more.',
+    'much of it is reading and parsing the messages, as its floor shows; then come the checksum of each, the garbage of ' +
+    'all, and two commits and a dozen look-ups for each turn. A worker would have to copy every message once more.',
   B6: 'each commit holds a head and a checkpoint beside the new content.',
   B7: 'a parked session keeps its turn, its deadline and its handle.',
   B8: 'what is left is compiling the code of engine and store, and XState setting up the charts.',
