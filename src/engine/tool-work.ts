@@ -223,9 +223,14 @@ export class ToolWork {
     if (this.arrived.length > 1) return;
     this.scope.enqueue(
       async () => {
-        const counts = this.takeArrived().filter((result) => this.belongs(result));
-        for (const { callId, outcome: result } of counts) this.record(callId, result);
-        if (counts.length > 0) await this.runCalls();
+        // One after another: a time-out and the rejection it causes may have come together, and the first one counts.
+        let counts = false;
+        for (const result of this.takeArrived()) {
+          if (!this.belongs(result)) continue;
+          this.record(result.callId, result.outcome);
+          counts = true;
+        }
+        if (counts) await this.runCalls();
       },
       () => {
         const { journal } = this.scope.records;

@@ -1,6 +1,10 @@
 // What a tool may do when it is called: succeed, throw, be silent for too long, say that it does not know.
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { DefinitiveFailure, type Json, OutcomeUnknown, type Tool } from '../../src/index.js';
+import { openLevelStore } from '../../src/store/level-store.js';
 import { calm, gate, isOpen, never, until, untilAborted, within } from './waiting.js';
 import { act, calls, createWorld, hello, look, only } from './world.js';
 
@@ -143,6 +147,46 @@ it('an external call that timed out stays in doubt although its tool rejects whe
   expect(await within(turn.rest)).toMatchObject({ status: 'parked', phase: 'awaitingReview' });
   expect(await world.calls()).toMatchObject([{ state: 'inDoubt', doubt: 'timeout' }]);
 });
+
+async function storeInFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'durable-turn-time-outs-'));
+  const store = await openLevelStore({ path: join(folder, 'turns') });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return store;
+}
+
+for (const effect of ['external', 'idempotent', 'none'] as const) {
+  for (const count of [2, 3]) {
+    it(`${count} calls (${effect}) that time out together count once each, although their tools reject as well`, async () => {
+      const world = createWorld(await storeInFolder());
+      world.says(calls(...Array.from({ length: count }, () => 'send')));
+      const causes: string[] = [];
+      const reconcile: Tool<Json>['reconcile'] = async ({ cause }) => {
+        causes.push(cause);
+        return { outcome: 'succeeded', output: 'landed' };
+      };
+      const send = act((_input, { signal }) => untilAborted(signal), { effect, timeoutMs: 1_000, reconcile });
+      const turn = await world.boot({ tools: { send } }).startTurn(hello);
+      await world.rest();
+      expect(world.runs).toHaveLength(count);
+      // Everything else comes while the disk is busy with the first time-out, and is looked at together.
+      const busy = gate();
+      world.process.store.fate = () => busy.opened.then(() => 'pass');
+      await world.advance(1_000);
+      busy.open();
+      expect(await turn.outcome).toMatchObject({ status: 'completed' });
+      expect(world.runs).toHaveLength(count);
+      expect(causes).toEqual(effect === 'external' ? Array(count).fill('timeout') : []);
+      const told = effect === 'external' ? 'landed' : expect.stringContaining('The call timed out after 1000 ms.');
+      expect((await world.outputs()).map((output) => 'value' in output && output.value)).toEqual(
+        Array(count).fill(told),
+      );
+    });
+  }
+}
 
 it('the time a tool may take is its own word, or the limit of the turn', async () => {
   const world = createWorld();

@@ -212,8 +212,8 @@ export class World {
 }
 
 /** Made at the beginning of a test; at its end, what the witness found fails it. */
-export function createWorld(): World {
-  const world = new World();
+export function createWorld(store?: TurnStore): World {
+  const world = new World(store);
   onTestFinished(() => {
     expect(world.witness.violations).toEqual([]);
   });
