@@ -3,6 +3,7 @@
  * Must not know calls.
  */
 import type { Effect } from '../../machines/index.js';
+import { checkTools } from './tool-check.js';
 import type { Tool, ToolSet } from './tools.js';
 
 /** Flat, so that `console.table(describeTools(tools))` is a table. */
@@ -14,13 +15,13 @@ export interface ToolDescription {
   readonly ifResumed: string;
 }
 
-/** @throws {TypeError} for what is no set of tools. */
+/** @throws {TypeError} for what is no set of tools, with the tool and the field. */
 export function describeTools(tools: ToolSet): readonly ToolDescription[] {
   if (typeof tools !== 'object' || tools === null || Array.isArray(tools)) {
     throw new TypeError('describeTools needs an object of tools by name: describeTools({ send }).');
   }
+  checkTools(tools);
   return Object.entries(tools).map(([name, tool]) => {
-    if (typeof tool !== 'object' || tool === null) throw new TypeError(`tools.${name} must be a tool.`);
     const effect = typeof tool.effect === 'function' ? 'by input' : (tool.effect ?? 'external');
     return {
       tool: name,

@@ -3,6 +3,7 @@
  * Must not know who throws them. Ends that are part of life are outcomes, not errors; misuse is a TypeError.
  */
 import type { ModelErrorKind } from '../../machines/index.js';
+import { shown } from './shown.js';
 
 /** Codes do not change between majors, messages may. */
 export type TurnErrorCode =
@@ -45,6 +46,21 @@ export class TurnError extends Error {
   }
 }
 
+const KINDS: Readonly<Record<ModelErrorKind, true>> = {
+  rateLimited: true,
+  overloaded: true,
+  network: true,
+  contextLength: true,
+  rejected: true,
+  auth: true,
+  other: true,
+};
+
+export const MODEL_ERROR_KINDS = Object.keys(KINDS) as readonly ModelErrorKind[];
+
+export const isModelErrorKind = (kind: unknown): kind is ModelErrorKind =>
+  typeof kind === 'string' && Object.hasOwn(KINDS, kind);
+
 /** Thrown by a model port: the call failed, and this is the kind. Anything else it throws counts as `other`. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
@@ -52,7 +68,13 @@ export class ModelError extends Error {
   /** How long the provider asks to wait, in ms. */
   readonly retryAfterMs: number | undefined;
 
+  /** @throws {TypeError} for an unknown kind: it would count as `other`, and nothing would be tried again. */
   constructor(kind: ModelErrorKind, message: string, options?: { retryAfterMs?: number; cause?: unknown }) {
+    if (!isModelErrorKind(kind)) {
+      // With the message: whoever reads how the turn ended needs to know what the provider said as well.
+      const must = `kind must be one of ${MODEL_ERROR_KINDS.join(', ')}, not ${shown(kind)}`;
+      throw new TypeError(`${must} (of the ModelError ${shown(message)}).`, { cause: options?.cause });
+    }
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.retryAfterMs = options?.retryAfterMs;

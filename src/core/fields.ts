@@ -3,10 +3,13 @@
  * Must not know whose options they are.
  */
 
-/** @throws {TypeError} for a field nobody knows, or no object: a misspelt one would be ignored silently. */
+/**
+ * Of `known` only the names count.
+ * @throws {TypeError} for a field nobody knows, or no object: a misspelt one would be ignored silently.
+ */
 export function checkFields(
   value: unknown,
-  known: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, unknown>>,
   field: (name: string) => string = (name) => name,
 ): void {
   const names = Object.keys(known).join(', ');

@@ -8,6 +8,11 @@ import type { Json } from './json.js';
 /** Opaque and verbatim, by provider name. */
 export type ProviderOptions = { readonly [provider: string]: { readonly [key: string]: Json } };
 
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isProviderOptions = (value: unknown): value is ProviderOptions =>
+  isObject(value) && Object.values(value as object).every(isObject);
+
 interface Part {
   readonly providerOptions?: ProviderOptions;
 }

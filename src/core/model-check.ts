@@ -1,10 +1,12 @@
 /**
- * Owns the check of what a model port gives beside the parts of its message: why the answer ended and what it took.
+ * Owns the check of what a model port gives beside the parts of its message: why the answer ended, what it took, and
+ * the pieces on the way.
  * Must not know providers: a port that passes their own words on is told which field has them, since an unknown reason
  * would read as a clean end, and unknown counts as none.
  */
 import { checkFields } from './fields.js';
 import type { FinishReason, Usage } from './messages.js';
+import type { ModelDelta } from './model.js';
 import { shown } from './shown.js';
 
 type Fields = { readonly [name: string]: unknown };
@@ -83,4 +85,24 @@ function checkUsage(usage: unknown): void {
       }
     }
   }
+}
+
+const DELTAS: Readonly<Record<ModelDelta['type'], readonly string[]>> = {
+  text: ['id', 'text'],
+  reasoning: ['id', 'text'],
+  'tool-input': ['toolCallId', 'toolName', 'text'],
+};
+
+/** What is wrong with a piece of an answer; undefined where nothing is. */
+export function faultOfDelta(delta: unknown): string | undefined {
+  const fields = (delta ?? {}) as Fields;
+  const { type } = fields;
+  if (!isText(type) || !Object.hasOwn(DELTAS, type)) {
+    return `type must be one of ${Object.keys(DELTAS).join(', ')}, not ${shown(type)}`;
+  }
+  const texts = DELTAS[type as ModelDelta['type']];
+  const missing = texts.find((name) => !isText(fields[name]));
+  if (missing === undefined) return undefined;
+  const form = [`type: '${type}'`, ...texts].join(', ');
+  return `${missing} must be a text, not ${shown(fields[missing])}: emit({ ${form} })`;
 }

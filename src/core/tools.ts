@@ -7,6 +7,7 @@ import { messageOf } from './errors.js';
 import { copyOf, type Json } from './json.js';
 import type { ProviderOptions, ToolOutput } from './messages.js';
 import type { DoubtCause } from './records.js';
+import { checkTool } from './tool-check.js';
 
 /** A Standard Schema that also gives its JSON Schema, as zod 4.2 and others do. */
 export interface Schema<T = unknown> {
@@ -101,11 +102,15 @@ export type AnyTool<D = any> = Tool<any, D>;
 
 export type ToolSet<D = unknown> = { readonly [name: string]: AnyTool<D> };
 
-/** Types a tool by its schema; its fields are checked by the engine. @throws {TypeError} for what is no object. */
+/**
+ * Types a tool by its schema, which only the engine checks.
+ * @throws {TypeError} for what is no object, and for a field that is unknown or wrong, by its name.
+ */
 export function tool<I, D = unknown>(definition: Tool<I, D>): Tool<I, D> {
   if (typeof definition !== 'object' || definition === null) {
     throw new TypeError('tool needs an object: { description, input, execute, … }.');
   }
+  checkTool(definition, 'tool');
   return definition;
 }
 

@@ -9,7 +9,10 @@ import { messageOf } from '../core/errors.js';
 import { identityOf, inputOf } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import type { CallRecord, ReviewRecord } from '../core/records.js';
+import { shown } from '../core/shown.js';
+import { isVerdict } from '../core/tool-check.js';
 import { type AnyTool, type ToolContext, type ToolSet, validate } from '../core/tools.js';
+import { warnOfTool } from './tool-warning.js';
 
 /** One call of an answer: its record, and what only this process knows about it. */
 export interface ReadCall {
@@ -59,6 +62,11 @@ export async function admissionOf(
     const why = cutText(messageOf(thrown), REASON_BYTES);
     return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${why}` };
   }
+  if (!isVerdict(verdict)) {
+    warnOfTool(record.toolName, 'approval', `gave ${shown(verdict)}`, 'The call did not run.');
+    const why = `the approval of its tool gave ${shown(verdict)}`;
+    return { kind: 'refuse', reason: `Whether this call may run could not be decided: ${why}. It did not run.` };
+  }
   if (verdict === 'never') return { kind: 'free' };
   if (verdict === 'required') {
     // A grant holds only while somebody is there (I6).
@@ -66,9 +74,7 @@ export async function admissionOf(
     if (attended || tool.unattended === 'park') return { kind: 'ask' };
     return { kind: 'refuse', reason: 'This call needs the approval of a person, and nobody is there. It did not run.' };
   }
-  const deny = (verdict as { deny?: unknown } | null)?.deny;
-  const reason = typeof deny === 'string' ? cutText(deny, REASON_BYTES) : 'This call is not allowed.';
-  return { kind: 'refuse', reason };
+  return { kind: 'refuse', reason: cutText(verdict.deny, REASON_BYTES) };
 }
 
 /**

@@ -13,9 +13,12 @@ import { type AnswerFacts, type AssistantPart, type ToolCallPart, textOf } from 
 import type { AnswerPart, ModelAnswer } from '../core/model.js';
 import { checkAnswerFacts } from '../core/model-check.js';
 import type { CallRecord } from '../core/records.js';
+import { shown } from '../core/shown.js';
+import { isEffect } from '../core/tool-check.js';
 import { type AnyTool, type Schema, type ToolSet, validate } from '../core/tools.js';
 import { type AdmissionFor, admissionOf, findTool, type ReadCall } from './admission.js';
 import { errorText } from './tool-calls.js';
+import { warnOfTool } from './tool-warning.js';
 
 export interface ReadAnswer {
   readonly messageId: string;
@@ -187,13 +190,12 @@ async function readCall(
   const ordinal = takeOrdinal(reading.journal.identicalTo(identity), ordinals);
   taken.set(identity, ordinals.add(ordinal));
   try {
-    const own = found.idempotencyKey?.(valid.value);
     const record: CallRecord = {
       ...base,
-      effect: effectOf(found, valid.value),
+      effect: effectOf(found, part.toolName, valid.value),
       exclusive: exclusiveOf(found, part.toolName, valid.value),
       ordinal,
-      idempotencyKey: own === undefined ? keyOf(reading.turnId, identity, ordinal) : textFrom(own, 'idempotencyKey'),
+      idempotencyKey: ownKeyOf(found, part.toolName, valid.value) ?? keyOf(reading.turnId, identity, ordinal),
     };
     const admission = await admissionOf(found, record, valid.value, reading);
     return { record, tool: found, input: valid.value, admission, attended: reading.attended };
@@ -202,20 +204,32 @@ async function readCall(
   }
 }
 
-/** @throws {TypeError} what the application gave is no text that can be stored. */
-function textFrom(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${field} gave no text`);
-  return value.toWellFormed();
+/** @throws {TypeError} what the application gave is no text that can be stored: the call fails. */
+function textFrom(value: unknown, toolName: string, field: 'exclusive' | 'idempotencyKey'): string {
+  if (typeof value === 'string' && value !== '') return value.toWellFormed();
+  warnOfTool(toolName, field, `gave ${shown(value)}`, 'The call did not run.');
+  throw new TypeError(`${field} gave no text`);
 }
 
 /** What a function of the application says that is no effect counts as the careful one. */
-function effectOf(tool: AnyTool, input: unknown): Effect {
-  const effect = typeof tool.effect === 'function' ? tool.effect(input) : tool.effect;
-  return effect === 'none' || effect === 'idempotent' ? effect : 'external';
+function effectOf({ effect = 'external' }: AnyTool, toolName: string, input: unknown): Effect {
+  const given: unknown = typeof effect === 'function' ? effect(input) : effect;
+  if (isEffect(given)) return given;
+  warnOfTool(toolName, 'effect', `gave ${shown(given)}`, "It counts as 'external'.");
+  return 'external';
 }
 
-function exclusiveOf(tool: AnyTool, name: string, input: unknown): string | null {
-  const exclusive = typeof tool.exclusive === 'function' ? tool.exclusive(input) : tool.exclusive;
-  if (exclusive === undefined || exclusive === false) return null;
-  return exclusive === true ? name : textFrom(exclusive, 'exclusive');
+function exclusiveOf({ exclusive = false }: AnyTool, toolName: string, input: unknown): string | null {
+  const given: unknown = typeof exclusive === 'function' ? exclusive(input) : exclusive;
+  if (given === false) return null;
+  return given === true ? toolName : textFrom(given, toolName, 'exclusive');
+}
+
+/** undefined: the engine's key counts. */
+function ownKeyOf(tool: AnyTool, toolName: string, input: unknown): string | undefined {
+  if (tool.idempotencyKey === undefined) return undefined;
+  const given: unknown = tool.idempotencyKey(input);
+  if (given !== undefined) return textFrom(given, toolName, 'idempotencyKey');
+  warnOfTool(toolName, 'idempotencyKey', 'gave undefined', "The engine's own key counts.");
+  return undefined;
 }

@@ -11,11 +11,10 @@ import {
   type RecoveryPolicy,
   turnMachine,
 } from '../../machines/index.js';
-import { messageOf } from '../core/errors.js';
 import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
-import { checkJson, toJson } from '../core/json.js';
-import type { Schema, Tool, ToolSet } from '../core/tools.js';
+import { shown } from '../core/shown.js';
+import { checkSchema, checkTools } from '../core/tool-check.js';
 import { checkCallValues, checkModel } from './check-plan.js';
 import { randomIds, systemClock } from './clock.js';
 import type { EngineOptions, Settings } from './options.js';
@@ -81,25 +80,6 @@ const OPTIONS: Readonly<Record<keyof EngineOptions<any, any>, true>> = {
   ids: true,
 };
 
-const TOOL: Readonly<Record<keyof Tool, true>> = {
-  description: true,
-  input: true,
-  execute: true,
-  effect: true,
-  reconcile: true,
-  reconcileAfterMs: true,
-  approval: true,
-  unattended: true,
-  timeoutMs: true,
-  exclusive: true,
-  idempotencyKey: true,
-  modelOutput: true,
-  formerNames: true,
-  strict: true,
-  inputExamples: true,
-  providerOptions: true,
-};
-
 /** @throws {TypeError} names the option and what it has to be. */
 // biome-ignore lint/suspicious/noExplicitAny: see above.
 export function checkOptions(options: EngineOptions<any, any>): Settings {
@@ -146,80 +126,11 @@ function checkPorts({ machine, clock, ids }: EngineOptions<any, any>): void {
   if (ids !== undefined && typeof ids !== 'function') throw new TypeError('ids must be a function that gives new ids.');
 }
 
-/** @throws {TypeError} names the tool and the field. */
-export function checkTools(tools: unknown): asserts tools is ToolSet {
-  if (typeof tools !== 'object' || tools === null || Array.isArray(tools)) {
-    throw new TypeError('tools must be an object of tools by name.');
-  }
-  for (const [name, tool] of Object.entries(tools)) {
-    const at = `tools.${name}`;
-    checkId(name, 'the name of a tool');
-    if (typeof tool !== 'object' || tool === null) throw new TypeError(`${at} must be a tool.`);
-    checkFields(tool, TOOL, (field) => `${at}.${field}`);
-    if (typeof tool.execute !== 'function') throw new TypeError(`${at}.execute must be a function.`);
-    if (typeof tool.description !== 'string') throw new TypeError(`${at}.description must be a string, for the model.`);
-    checkSchema(tool.input, `${at}.input`);
-    checkToolChoices(tool, at);
-  }
-}
-
-function checkToolChoices(tool: Tool, at: string): void {
-  if (typeof tool.effect !== 'function' && ![undefined, 'none', 'idempotent', 'external'].includes(tool.effect)) {
-    throw new TypeError(`${at}.effect must be 'none', 'idempotent', 'external' or a function of the input.`);
-  }
-  if (tool.reconcileAfterMs !== undefined && !(tool.reconcileAfterMs >= 0 && tool.reconcileAfterMs < OFF_MS)) {
-    throw new TypeError(`${at}.reconcileAfterMs must be ms, 0 to ${OFF_MS - 1}.`);
-  }
-  if (![undefined, 'refuse', 'park'].includes(tool.unattended)) {
-    throw new TypeError(`${at}.unattended must be 'refuse' or 'park'.`);
-  }
-  const { approval, timeoutMs, formerNames } = tool;
-  const deny = typeof approval === 'object' && typeof approval?.deny === 'string';
-  if (![undefined, 'never', 'required'].includes(approval as never) && typeof approval !== 'function' && !deny) {
-    throw new TypeError(
-      `${at}.approval must be 'never', 'required', { deny: 'why' } or a function that gives one of them.`,
-    );
-  }
-  if (timeoutMs !== undefined && typeof timeoutMs !== 'function' && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
-    throw new TypeError(`${at}.timeoutMs must be ms of more than 0, or a function of the input.`);
-  }
-  if (formerNames !== undefined && !Array.isArray(formerNames))
-    throw new TypeError(`${at}.formerNames must be an array.`);
-  checkToldToModel(tool, at);
-}
-
-function checkToldToModel({ strict, inputExamples }: Tool, at: string): void {
-  if (strict !== undefined && typeof strict !== 'boolean') throw new TypeError(`${at}.strict must be true or false.`);
-  if (inputExamples === undefined) return;
-  if (!Array.isArray(inputExamples)) throw new TypeError(`${at}.inputExamples must be an array of inputs.`);
-  checkTellable(() => checkJson(inputExamples, 'inputExamples'), `${at}.inputExamples cannot be told to the model`);
-}
-
 function checkAnswers(answers: unknown): void {
   if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
     throw new TypeError('answers must be an object of schemas by name.');
   }
   for (const [name, schema] of Object.entries(answers)) checkSchema(schema, `answers.${name}`);
-}
-
-function checkSchema(schema: Schema | undefined, field: string): void {
-  const standard = schema?.['~standard'];
-  if (typeof standard?.validate !== 'function' || typeof standard?.jsonSchema?.input !== 'function') {
-    throw new TypeError(`${field} must be a Standard Schema with JSON Schema (zod >= 4.2, or jsonSchema({ … })).`);
-  }
-  const { jsonSchema } = standard;
-  checkTellable(
-    () => toJson(jsonSchema.input({ target: 'draft-07' }), field),
-    `${field} cannot be told to the model as JSON Schema`,
-  );
-}
-
-function checkTellable(check: () => unknown, what: string): void {
-  try {
-    check();
-  } catch (thrown) {
-    throw new TypeError(`${what}: ${messageOf(thrown)}`);
-  }
 }
 
 /**
@@ -239,7 +150,7 @@ export function checkLimits(given: Partial<Limits>, field: string): { readonly [
     const finite = value === Number.POSITIVE_INFINITY ? 0 : value;
     if (!Number.isSafeInteger(finite) || finite < 0 || finite > most) {
       throw new TypeError(
-        `${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${String(value)}.`,
+        `${field}.${name} must be whole ${unit}, 0 to ${most} (0 or Infinity: off), not ${shown(value)}.`,
       );
     }
     if (finite === 0 && (name === 'parallelCalls' || name === 'toolMs')) {
@@ -260,7 +171,7 @@ function checkPolicy(recovery: EngineOptions['recovery']): RecoveryPolicy {
       throw new TypeError(`recovery.${name} is no option; there are stalenessMs, attemptsWithoutProgress, recoveries.`);
     }
     if (!Number.isSafeInteger(value) || (value as number) < 0) {
-      throw new TypeError(`recovery.${name} must be a whole number of at least 0, not ${String(value)}.`);
+      throw new TypeError(`recovery.${name} must be a whole number of at least 0, not ${shown(value)}.`);
     }
   }
   return { ...DEFAULT_RECOVERY_POLICY, ...recovery };

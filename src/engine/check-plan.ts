@@ -3,7 +3,9 @@
  * it: each error names the field and the fix. Must not know how a request is built from it.
  */
 import { checkFields } from '../core/fields.js';
+import { isProviderOptions } from '../core/messages.js';
 import type { Model, ModelSettings, ToolChoice } from '../core/model.js';
+import { shown } from '../core/shown.js';
 import type { CallPlan } from './options.js';
 
 const PLAN: Readonly<Record<keyof CallPlan, true>> = {
@@ -68,10 +70,11 @@ export function checkCallValues(given: Omit<CallPlan, 'model' | 'messages' | 'st
 /** @throws {TypeError} names the field and what it has to be. */
 export function checkModel(model: Model): void {
   if (typeof model?.call !== 'function') throw new TypeError('model must have a call() method.');
-  const { contextTokens } = model;
+  const { id, contextTokens } = model;
+  if (!isText(id) || id === '') throw new TypeError(`model.id must be a text that names the model, not ${shown(id)}.`);
   if (contextTokens !== undefined && !isCount(contextTokens)) {
     throw new TypeError(
-      `model.contextTokens must be a whole number of tokens, not ${String(contextTokens)}; leave it out where it is not known.`,
+      `model.contextTokens must be a whole number of tokens, not ${shown(contextTokens)}; leave it out where it is not known.`,
     );
   }
 }
@@ -123,5 +126,3 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const isProviderOptions = (value: unknown): boolean => isObject(value) && Object.values(value).every(isObject);

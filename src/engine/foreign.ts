@@ -3,8 +3,8 @@
  * Must not know turns in progress; both engine start and recovery ask here.
  */
 import { SETUP_MS } from '../../machines/index.js';
+import { checkTools } from '../core/tool-check.js';
 import type { ToolSet } from '../core/tools.js';
-import { checkTools } from './check-options.js';
 import type { CutOff } from './cut-off.js';
 import type { Bounds } from './in-time.js';
 import type { Settings, TurnInfo } from './options.js';

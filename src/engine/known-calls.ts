@@ -4,8 +4,12 @@
  */
 import { OFF_MS } from '../../machines/index.js';
 import type { Admission } from '../core/batch.js';
+import { messageOf } from '../core/errors.js';
 import type { CallRecord } from '../core/records.js';
+import { shown } from '../core/shown.js';
+import { isTimeout } from '../core/tool-check.js';
 import type { ReadCall } from './admission.js';
+import { warnOfTool } from './tool-warning.js';
 
 export class KnownCalls {
   private readonly calls = new Map<string, ReadCall>();
@@ -38,17 +42,20 @@ export class KnownCalls {
   }
 
   /** The tool's own time-out where it gives a sensible one, else the limit of the turn. */
-  timeoutMs({ callId }: CallRecord, toolMs: number): number {
-    const call = this.calls.get(callId);
-    const { timeoutMs } = call?.tool ?? {};
-    let given: unknown = timeoutMs;
+  timeoutMs({ callId, toolName }: CallRecord, toolMs: number): number {
+    const { tool, input } = this.calls.get(callId) ?? {};
+    const { timeoutMs } = tool ?? {};
+    if (typeof timeoutMs !== 'function') return Math.min(timeoutMs ?? toolMs, OFF_MS);
+    let did: string;
     try {
-      if (typeof timeoutMs === 'function') given = timeoutMs(call?.input);
-    } catch {
-      // A function of the application that fails says nothing about the time: the limit stands.
-      given = undefined;
+      const given: unknown = timeoutMs(input);
+      if (isTimeout(given)) return Math.min(given, OFF_MS);
+      did = `gave ${shown(given)}`;
+    } catch (thrown) {
+      did = `threw ${shown(messageOf(thrown))}`;
     }
-    const valid = typeof given === 'number' && Number.isFinite(given) && given > 0;
-    return valid ? Math.min(given as number, OFF_MS) : toolMs;
+    // A function of the application that fails says nothing about the time: the limit stands.
+    warnOfTool(toolName, 'timeoutMs', did, `The limit toolMs counts instead: ${toolMs} ms.`);
+    return toolMs;
   }
 }

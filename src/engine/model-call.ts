@@ -3,7 +3,7 @@
  * Must not know the chart or the mailbox: it gives one result, and the driver turns it into an event.
  */
 import { type Limits, type ModelErrorKind, REASON_BYTES, type TurnContext } from '../../machines/index.js';
-import { messageOf } from '../core/errors.js';
+import { isModelErrorKind, messageOf } from '../core/errors.js';
 import { cutText, type Json, toJson } from '../core/json.js';
 import type { Message, SystemMessage, Usage } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta, ModelRequest, ToolSpec } from '../core/model.js';
@@ -133,16 +133,6 @@ function systemMessages(instructions: CallPlan['instructions']): readonly System
   return typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : instructions;
 }
 
-const KINDS: ReadonlySet<unknown> = new Set<ModelErrorKind>([
-  'rateLimited',
-  'overloaded',
-  'network',
-  'contextLength',
-  'rejected',
-  'auth',
-  'other',
-]);
-
 /** By shape, not by class: two copies of this package may be loaded, one by the port. Never throws. */
 export function failureOf(thrown: unknown): ModelResult & { kind: 'failed' } {
   const { error, retryAfterMs } = told(thrown);
@@ -154,7 +144,7 @@ function told(thrown: unknown): { readonly error: ModelErrorKind; readonly retry
   try {
     const { kind, retryAfterMs } = (thrown ?? {}) as { kind?: unknown; retryAfterMs?: unknown };
     return {
-      error: thrown instanceof Error && KINDS.has(kind) ? (kind as ModelErrorKind) : 'other',
+      error: thrown instanceof Error && isModelErrorKind(kind) ? kind : 'other',
       retryAfterMs:
         typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Infinity ? retryAfterMs : null,
     };

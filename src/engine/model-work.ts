@@ -6,6 +6,7 @@ import type { TurnEvent as ChartEvent } from '../../machines/index.js';
 import { messageOf } from '../core/errors.js';
 import { NO_USAGE } from '../core/messages.js';
 import type { ModelAnswer, ModelDelta } from '../core/model.js';
+import { faultOfDelta } from '../core/model-check.js';
 import { acceptAnswer, becomesMessage } from './accept-answer.js';
 import { type ReadAnswer, readAnswer } from './answer.js';
 import { buildForeign } from './foreign.js';
@@ -171,26 +172,25 @@ export class ModelWork {
     let last = scope.settings.clock.now();
     const partial = { messageId, text: '', told: false };
     this.partial = partial;
+    let warned = false;
     return (delta) => {
       // A port that goes on talking after its answer or its phase has ended talks to nobody.
       if (scope.generation !== generation || this.partial !== partial) return;
-      if (!isDelta(delta)) {
-        process.emitWarning(`emit() takes { type: 'text' | 'reasoning' | 'tool-input', text }`, 'DurableTurnWarning');
-        return;
+      const fault = faultOfDelta(delta);
+      if (fault === undefined) {
+        partial.told = true;
+        scope.announce({ type: 'delta', messageId, delta }, false);
+        if (delta.type === 'text') partial.text += delta.text;
+      } else if (!warned) {
+        // Once in a call: a port that does it wrong does it for every token.
+        warned = true;
+        process.emitWarning(`a delta of the model was told to nobody: ${fault}`, 'DurableTurnWarning');
       }
-      partial.told = true;
-      scope.announce({ type: 'delta', messageId, delta }, false);
-      if (delta.type === 'text') partial.text += delta.text;
       const now = scope.settings.clock.now();
-      if (delta.text === '' || now - last < everyMs) return;
+      // Whoever talks in a wrong form is not silent: only what has no text is no content.
+      if (!delta?.text || now - last < everyMs) return;
       last = now;
       this.send(generation, () => scope.advance({ type: 'model.progressed' }));
     };
   }
-}
-
-/** Ports are written in plain JavaScript too: what is no delta is not passed on to those who render it. */
-function isDelta(delta: unknown): delta is ModelDelta {
-  const { type, text } = (delta ?? {}) as { type?: unknown; text?: unknown };
-  return (type === 'text' || type === 'reasoning' || type === 'tool-input') && typeof text === 'string';
 }

@@ -10,8 +10,10 @@ import { isToolOutput } from '../core/message-check.js';
 import type { ToolOutput } from '../core/messages.js';
 import type { Clock } from '../core/ports.js';
 import type { CallRecord, DoubtCause } from '../core/records.js';
+import { shown } from '../core/shown.js';
 import type { AnyTool, ToolContext } from '../core/tools.js';
 import { CutOff } from './cut-off.js';
+import { warnOfTool } from './tool-warning.js';
 
 export type CallOutcome =
   | { readonly kind: 'succeeded'; readonly output: ToolOutput }
@@ -107,11 +109,7 @@ export async function reconcileCall(
         return undefined;
       default:
         // Nobody guesses: what is no settlement is the same as not knowing, and a person is asked.
-        process.emitWarning(
-          `reconcile of "${call.toolName}" must give { outcome: 'succeeded', output }, { outcome: 'failed', error }, ` +
-            "{ outcome: 'notStarted' } or { outcome: 'unknown' }; what it gave counts as unknown",
-          'DurableTurnWarning',
-        );
+        warnOfTool(call.toolName, 'reconcile', `gave ${shown(said)}`, 'It counts as unknown.');
         return undefined;
     }
   };

@@ -3,7 +3,7 @@
  * Must not be used where a user would have a real model.
  */
 import type { ModelErrorKind } from '../../machines/index.js';
-import { ModelError } from '../core/errors.js';
+import { isModelErrorKind, MODEL_ERROR_KINDS, ModelError } from '../core/errors.js';
 import { checkFields } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { AssistantPart, FinishReason } from '../core/messages.js';
@@ -76,16 +76,6 @@ const FAILED = { fail: true, retryAfterMs: true, afterDeltas: true } as const;
 const HUNG = { hang: true, say: true } as const;
 const CALL = { tool: true, input: true, id: true } as const;
 
-const KINDS: Readonly<Record<ModelErrorKind, true>> = {
-  rateLimited: true,
-  overloaded: true,
-  network: true,
-  contextLength: true,
-  rejected: true,
-  auth: true,
-  other: true,
-};
-
 /** A misspelt field would make an answer that says nothing, and a test of something else. */
 function checkAnswer(answer: unknown, where: string): void {
   if (typeof answer === 'string') return;
@@ -94,8 +84,8 @@ function checkAnswer(answer: unknown, where: string): void {
   }
   const known = 'fail' in answer ? FAILED : 'hang' in answer ? HUNG : SAID;
   checkFields(answer, known, (name) => `${where}.${name}`);
-  if ('fail' in answer && !Object.hasOwn(KINDS, String(answer.fail))) {
-    throw new TypeError(`${where}.fail must be one of ${Object.keys(KINDS).join(', ')}.`);
+  if ('fail' in answer && !isModelErrorKind(answer.fail)) {
+    throw new TypeError(`${where}.fail must be one of ${MODEL_ERROR_KINDS.join(', ')}.`);
   }
   const { calls = [] } = answer as { readonly calls?: unknown };
   if (!Array.isArray(calls)) throw new TypeError(`${where}.calls must be a list of { tool, input }.`);

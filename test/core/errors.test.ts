@@ -58,6 +58,15 @@ describe('ModelError', () => {
     expect(new ModelError('other', 'x').retryAfterMs).toBeUndefined();
     expect('cause' in new ModelError('other', 'x')).toBe(false);
   });
+
+  it('of an unknown kind is misuse that names the kinds, and keeps what the provider said', () => {
+    const make = (kind: unknown) => () => new ModelError(kind as never, 'too many requests');
+    expect(make('ratelimited')).toThrow(TypeError);
+    expect(make('ratelimited')).toThrow(
+      /^kind must be one of rateLimited, overloaded, .*, other, not "ratelimited" \(of the ModelError "too many requests"\)\.$/,
+    );
+    for (const kind of [undefined, null, 429, 'toString']) expect(make(kind)).toThrow(/^kind must be/);
+  });
 });
 
 it('what tools throw is known by name, because two copies of this package may be loaded', () => {

@@ -1,7 +1,7 @@
 // Why: a port that passes its provider's words on ("max_tokens", prompt_tokens) gave a clean end that cost nothing, and
 // the calls of a cut-off answer ran.
 import { expect, it } from 'vitest';
-import { checkAnswerFacts } from '../../src/core/model-check.js';
+import { checkAnswerFacts, faultOfDelta } from '../../src/core/model-check.js';
 
 const right = { content: [], finish: { reason: 'stop' }, usage: { input: {}, output: {} } };
 
@@ -42,4 +42,29 @@ it.each<[object, RegExp]>([
 ])('%j is refused, and the field is named', (part, message) => {
   expect(() => checkAnswerFacts({ ...right, ...part })).toThrow(TypeError);
   expect(() => checkAnswerFacts({ ...right, ...part })).toThrow(message);
+});
+
+it('a delta has every field its type asks for', () => {
+  const rights = [
+    { type: 'text', id: '0', text: '' },
+    { type: 'reasoning', id: 'r', text: 'hm' },
+    { type: 'tool-input', toolCallId: 'c', toolName: 'send', text: '{' },
+  ];
+  for (const right of rights) expect(faultOfDelta(right)).toBeUndefined();
+});
+
+it.each<[unknown, RegExp]>([
+  [{ type: 'text', text: 'Hel' }, /^id must be a text, not undefined: emit\(\{ type: 'text', id, text \}\)$/],
+  [{ type: 'reasoning', id: 5, text: 'hm' }, /^id must be a text, not 5/],
+  [{ type: 'text', id: '0', text: 5 }, /^text must be a text, not 5/],
+  [
+    { type: 'tool-input', id: 'c', text: '{' },
+    /^toolCallId .*emit\(\{ type: 'tool-input', toolCallId, toolName, text \}\)$/,
+  ],
+  [{ type: 'delta', id: '0', text: 'x' }, /^type must be one of text, reasoning, tool-input, not "delta"/],
+  [{ type: 'toString' }, /^type must be/],
+  ['Hel', /^type must be/],
+  [null, /^type must be/],
+])('the delta %j says what is wrong with it', (delta, fault) => {
+  expect(faultOfDelta(delta)).toMatch(fault);
 });

@@ -178,15 +178,9 @@ describe('the types of a tool', () => {
   it('allow outputs that can be stored, and effects that exist', () => {
     expectTypeOf<Awaited<ReturnType<Tool['execute']>>>().toEqualTypeOf<Json | undefined | ToolOutput>();
     expectTypeOf<Effect>().toEqualTypeOf<'none' | 'idempotent' | 'external'>();
-    const wrong = tool({
-      description: 'x',
-      input,
-      // @ts-expect-error There is no such effect.
-      effect: 'harmless',
-      execute: () => null,
-    });
+    // @ts-expect-error There is no such effect.
+    expect(() => tool({ description: 'x', input, effect: 'harmless', execute: () => null })).toThrow(/^tool\.effect/);
     // @ts-expect-error A Map cannot be stored.
-    const unstorable = tool({ description: 'x', input, execute: () => new Map() });
-    expect([wrong, unstorable]).toHaveLength(2);
+    expect(() => tool({ description: 'x', input, execute: () => new Map() })).not.toThrow();
   });
 });

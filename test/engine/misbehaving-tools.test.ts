@@ -1,6 +1,6 @@
 // Tools that throw, hang or return nonsense: their call has a result, and nothing else breaks (case C25).
-import { expect, it } from 'vitest';
-import type { Tool } from '../../src/index.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { OutcomeUnknown, type Tool } from '../../src/index.js';
 import { within } from './waiting.js';
 import { act, calls, createWorld, hello, look } from './world.js';
 
@@ -153,3 +153,71 @@ for (const [what, more] of preparing) {
     expect(results[1]).toEqual({ type: 'text', value: 'ok' });
   });
 }
+
+const EXTERNAL = "It counts as 'external'.";
+const NOT_RUN = 'The call did not run.';
+const LIMIT = 'The limit toolMs counts instead';
+const warned: readonly (readonly [keyof Tool, string, () => unknown, string])[] = [
+  ['effect', 'gave "write"', () => 'write', EXTERNAL],
+  ['effect', 'gave [object Promise]', async () => 'none', EXTERNAL],
+  ['approval', 'gave true', () => true, NOT_RUN],
+  ['approval', 'gave undefined', async () => undefined, NOT_RUN],
+  ['approval', 'gave {"deny":5}', () => ({ deny: 5 }), NOT_RUN],
+  ['timeoutMs', 'gave "x"', () => 'x', LIMIT],
+  ['timeoutMs', 'threw "boom"', boom, LIMIT],
+  ['exclusive', 'gave undefined', () => undefined, NOT_RUN],
+  ['exclusive', 'gave 7', () => 7, NOT_RUN],
+  ['idempotencyKey', 'gave undefined', () => undefined, "The engine's own key counts."],
+  ['idempotencyKey', 'gave ""', () => '', NOT_RUN],
+];
+
+function boom(): never {
+  throw new Error('boom');
+}
+
+for (const [field, did, given, instead] of warned) {
+  it(`a tool whose ${field} ${did} has one warning that says what it must give, and what the engine does instead`, async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    onTestFinished(() => warn.mockRestore());
+    const world = createWorld();
+    world.says(calls('odd'), 'done');
+    const turn = await world.boot({ tools: { odd: act(() => 'ran', { [field]: given }) } }).startTurn(hello);
+    expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
+    expect(world.runsOf('odd')).toHaveLength(instead === NOT_RUN ? 0 : 1);
+    expect(warn).toHaveBeenCalledOnce();
+    const [text, name] = warn.mock.calls[0] as unknown as [string, string];
+    expect(name).toBe('DurableTurnWarning');
+    expect(text).toContain(`tools.odd.${field} ${did}; it must give `);
+    expect(text).toContain(instead);
+  });
+}
+
+it('the model reads that it was the approval which could not be decided, and by what', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  const world = createWorld();
+  world.says(calls('send'), 'done');
+  const turn = await world
+    .boot({ tools: { send: act(() => 'sent', { approval: () => true as never }) } })
+    .startTurn(hello);
+  await within(turn.outcome);
+  expect(JSON.stringify(await world.outputs())).toContain('the approval of its tool gave true. It did not run.');
+});
+
+it('a reconcile that gives no settlement is a warning that names it, and a person is asked', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  const world = createWorld();
+  world.says(calls('send'));
+  const send = act(() => Promise.reject(new OutcomeUnknown('no answer')), { reconcile: async () => 'landed' as never });
+  const engine = world.boot({ tools: { send } });
+  expect(await within((await engine.startTurn(hello)).rest)).toMatchObject({ status: 'parked' });
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringMatching(
+        /^tools\.send\.reconcile gave "landed"; it must give \{ outcome: 'succeeded', output \}.* unknown\.$/,
+      ),
+      'DurableTurnWarning',
+    ],
+  ]);
+});

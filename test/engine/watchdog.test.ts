@@ -1,5 +1,5 @@
 // The watchdog counts the silence of the model, and nothing else (I13, case C26).
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { HardIdleTimeout, type ModelAnswer, type ModelCall, turnMachine } from '../../src/index.js';
 import { calm, gate, until, within } from './waiting.js';
 import { act, calls, createWorld, hello, MINUTE_MS, type Options, only, type World } from './world.js';
@@ -69,6 +69,27 @@ it('content re-arms the watchdog, empty deltas do not (case C26)', async () => {
   call.say('back');
   await world.advance(60_000);
   expect(soft(world)).toBe(2);
+});
+
+it('deltas in a wrong form are told to nobody, with one warning in a call, and are no silence', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  const world = createWorld();
+  const { engine, nth } = byHand(world, { limits: { idleSoftMs: 60_000, idleHardMs: 0 } });
+  const turn = await engine.startTurn(hello);
+  const call = await nth(1);
+  for (let n = 0; n < 5; n += 1) {
+    await world.advance(50_000);
+    call.call.emit({ type: 'text', text: 'token' } as never);
+  }
+  await world.advance(59_999);
+  expect(soft(world)).toBe(0);
+  call.answer('done');
+  await within(turn.outcome);
+  expect(world.eventsOf('delta')).toEqual([]);
+  expect(warn.mock.calls).toEqual([
+    [expect.stringContaining('id must be a text, not undefined'), 'DurableTurnWarning'],
+  ]);
 });
 
 it('a model that is silent for too long is aborted with HardIdleTimeout, and its turn fails', async () => {
