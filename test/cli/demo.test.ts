@@ -78,7 +78,25 @@ describe('durable-turn demo', () => {
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
     // Nobody's terminal: no colours.
     expect(out).not.toContain('\u001b');
+    expect(out).toContain('removed at the end where all goes well; --keep leaves it');
     expect(existsSync(folderIn(out))).toBe(false);
+  });
+
+  it('leaves its folder where that is asked for, with commands that look at it', async () => {
+    const { code, out } = await run('demo', '--keep');
+    expect(code).toBe(0);
+    expect(out).not.toContain('removed');
+    try {
+      const commands = [...out.matchAll(/^ {2}npx durable-turn (\w+) "(.+)"(?: (.+))?$/gm)];
+      expect(commands.map(([, name]) => name)).toEqual(['list', 'show', 'verify']);
+      for (const [, name = '', folder = '', ...more] of commands) {
+        const looked = await run(name, folder, ...more.filter((word) => word !== undefined));
+        expect({ name, ...looked }).toMatchObject({ name, code: 0, errors: '' });
+        expect(looked.out, name).not.toBe('');
+      }
+    } finally {
+      rmSync(folderIn(out), { recursive: true, force: true });
+    }
   });
 
   it('asks a person, is killed while they are waited for, and goes on after the restart', async () => {
@@ -279,6 +297,7 @@ describe('the parts', () => {
       seed: 7,
       rounds: 2,
       live: null,
+      keep: false,
     });
   });
 

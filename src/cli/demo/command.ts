@@ -1,6 +1,6 @@
 /**
  * Owns `durable-turn demo` from its options to its exit code: the rounds, their folders, and that nothing is left
- * behind. Must not know how a round is played or printed.
+ * behind but what is to be kept. Must not know how a round is played or printed.
  */
 import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -40,15 +40,17 @@ export async function demo(args: readonly string[]): Promise<number> {
 
 async function play(options: DemoOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-turn-demo-'));
-  const leave = cleanUpOnSignals(folder);
+  const remove = (path: string): void => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  const leave = endOnSignals(() => options.keep || remove(folder));
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const story = options.live === null ? scriptedStory() : liveStory(options.live);
   const report = new Report(print, paintFor(process.stdout, process.env), options.rounds, story);
-  report.begin(folder);
+  report.begin(folder, options.keep);
   const results: RoundResult[] = [];
+  const folderOf = (index: number): string => join(folder, `round-${index + 1}`);
   const seed = options.seed ?? randomInt(1_000_000);
   for (let index = 0; index < options.rounds; index += 1) {
-    const roundFolder = join(folder, `round-${index + 1}`);
+    const roundFolder = folderOf(index);
     mkdirSync(roundFolder);
     const plan = planKills(options.killAt, seed + index);
     report.roundBegins(index + 1, plan);
@@ -56,24 +58,26 @@ async function play(options: DemoOptions): Promise<number> {
     const result = await round.play();
     results.push(result);
     report.roundEnds(result, plan, round.unused, roundFolder);
-    if (exitCodeOf([result]) === 0) rmSync(roundFolder, { recursive: true, force: true, maxRetries: 5 });
+    if (exitCodeOf([result]) === 0 && !options.keep) remove(roundFolder);
   }
   report.end(results);
   const code = exitCodeOf(results);
-  if (code === 0) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  const wrong = results.findIndex((result) => exitCodeOf([result]) !== 0);
+  if (wrong >= 0 || options.keep) report.look(folderOf(Math.max(wrong, 0)));
+  else remove(folder);
   leave();
   return code;
 }
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Ctrl-C, a closed terminal, an error: no process and no folder is left. The result ends the watch. */
-function cleanUpOnSignals(folder: string): () => void {
+/** Ctrl-C, a closed terminal, an error: no process is left, nor what `cleanUp` removes. The result ends the watch. */
+function endOnSignals(cleanUp: () => void): () => void {
   process.on('exit', killChildren);
   const handlers = Object.entries(SIGNALS).map(([signal, code]) => {
     const handler = (): void => {
       killChildren();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      cleanUp();
       process.exit(code);
     };
     process.once(signal, handler);

@@ -7,7 +7,7 @@ import { type KillAt, MOST_KILLS } from './kill-plan.js';
 import type { Live } from './story.js';
 
 export const USAGE = `Usage: durable-turn demo [--kill-at <n|random>] [--rounds <n>] [--seed <n>]
-                         [--base-url <url> --model <name>]
+                         [--base-url <url> --model <name>] [--keep]
 
 Runs a turn in a service process, kills the service with SIGKILL, starts it again, lets the turn finish, and asks an
 independent receiver and the files whether each effect happened exactly once. Every round kills it once more, while
@@ -21,6 +21,7 @@ the turn is parked: a person decides after the restart. No network, no key: the 
                     http://127.0.0.1:11434/v1). It needs the package @ai-sdk/openai-compatible, and reads the key
                     of the server, if it has one, from DEMO_API_KEY
   --model name      the model to ask there; it is told what to do, and may do something else
+  --keep            leave the folder, and say which commands look at it (default: it is removed where all went well)
   --seed n          the first round's seed for --kill-at random; each further round adds 1
 
 Exit code: 0, or 1 if any effect was lost or doubled, a turn failed or had no effect at all (nothing was tested then),
@@ -34,6 +35,8 @@ export interface DemoOptions {
   readonly seed: number | null;
   /** null: the model follows the script. */
   readonly live: Live | null;
+  /** The folder stays, whatever the verdict. */
+  readonly keep: boolean;
 }
 
 /** What a user typed and can mend. */
@@ -45,6 +48,7 @@ const OPTIONS = {
   seed: { type: 'string' },
   'base-url': { type: 'string' },
   model: { type: 'string' },
+  keep: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -61,6 +65,7 @@ export function demoOptions(args: readonly string[]): DemoOptions | null {
     rounds: whole('--rounds', values.rounds ?? '1', 1),
     seed: values.seed === undefined ? null : whole('--seed', values.seed, 0),
     live: liveFrom(values['base-url'], values.model),
+    keep: values.keep === true,
   };
 }
 

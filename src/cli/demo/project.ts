@@ -1,10 +1,11 @@
 /**
- * Owns the temporary project that the turn of the demo releases: its files before the turn.
- * Must not know what the turn does to them.
+ * Owns what lies in the folder of a round: the store, and the temporary project that the turn of the demo releases with
+ * its files before the turn. Must not know what the turn does to them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+export const storeIn = (folder: string): string => join(folder, 'store');
 export const projectIn = (folder: string): string => join(folder, 'project');
 
 export const PACKAGE_BEFORE = `${JSON.stringify({ name: 'tide', version: '1.3.0', type: 'module' }, null, 2)}\n`;

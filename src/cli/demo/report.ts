@@ -6,7 +6,9 @@ import { describeKill, type Kill, type KillPlan, MOST_KILLS } from './kill-plan.
 import type { Moment } from './moments.js';
 import type { Paint } from './paint.js';
 import { drawTurn } from './picture.js';
+import { storeIn } from './project.js';
 import type { DoneKill, RoundResult, RoundWatcher } from './round.js';
+import { SESSION_ID } from './script.js';
 import type { Expected, Story } from './story.js';
 import { Timeline, WIDTH, wrap } from './timeline.js';
 import { exitCodeOf, type Verdict } from './verdict.js';
@@ -28,13 +30,14 @@ export class Report implements RoundWatcher {
     this.timeline = new Timeline(print, paint);
   }
 
-  begin(folder: string): void {
+  begin(folder: string, keep: boolean): void {
     this.print(this.paint.strong('durable-turn demo: a turn is killed half-way, and each effect happens exactly once'));
     this.print('');
     this.print(`  turn      ${this.story.about}`);
     this.print('  service   a process that runs the turn with durable-turn; it gets SIGKILL and is started again');
     this.print('  receiver  another process; it counts effects by idempotency key and removes no doubles');
     this.print(`  folder    ${folder}`);
+    this.print(`            ${keep ? 'it stays' : 'removed at the end where all goes well; --keep leaves it'}`);
     this.print('');
   }
 
@@ -85,6 +88,16 @@ export class Report implements RoundWatcher {
     else if (results.every(({ verdict }) => verdict.rows.length === 0)) {
       this.print(this.paint.bad(`${rounds}nothing was tested (${counts})`));
     } else this.print(this.paint.bad(`${rounds}NOT each effect exactly once (${counts})`));
+  }
+
+  /** How to look at what a round has left: with the commands that an operator has. */
+  look(roundFolder: string): void {
+    const store = `"${storeIn(roundFolder)}"`;
+    this.print('');
+    this.print('To look at what is stored:');
+    this.print(`  npx durable-turn list ${store}`);
+    this.print(`  npx durable-turn show ${store} ${SESSION_ID}`);
+    this.print(`  npx durable-turn verify ${store}`);
   }
 
   private wholeRound(result: RoundResult, unused: readonly Kill[]): void {

@@ -8,6 +8,8 @@ import { type ScriptedAnswer, scriptedModel } from '../../testing/scripted-model
 import { PACKAGE_BEFORE } from './project.js';
 import type { Expected, Story } from './story.js';
 
+/** Of the session that the turn runs in. */
+export const SESSION_ID = 'release-1.4.0';
 export const TASK = 'Release version 1.4.0 of tide.';
 export const INSTRUCTIONS = 'You release software. Look first, then act, and say at the end what was done.';
 

@@ -2,20 +2,19 @@
  * Owns the service: what a program that uses this package looks like. It is the process that gets SIGKILL, and it
  * does nothing about that beyond calling `recover()` when it starts. Must not know that it is watched or killed.
  */
-import { join } from 'node:path';
 import { createTurnEngine, type Turn, type TurnRest } from '../../index.js';
 import { openLevelStore } from '../../store/level-store.js';
 import { askedIn, LIVE_INSTRUCTIONS, liveModel } from './live.js';
 import { done, listen, started, tell } from './parent.js';
-import { projectIn } from './project.js';
-import { INSTRUCTIONS, releaseModel, TASK } from './script.js';
+import { projectIn, storeIn } from './project.js';
+import { INSTRUCTIONS, releaseModel, SESSION_ID, TASK } from './script.js';
 import { releaseTools } from './tools.js';
 import type { Decide, FromService, StartService } from './wire.js';
 
 const { folder, receiver, live } = await started<StartService>();
 tell<FromService>({ type: 'up' });
 
-const store = await openLevelStore({ path: join(folder, 'store') });
+const store = await openLevelStore({ path: storeIn(folder) });
 const engine = createTurnEngine({
   agent: 'release',
   store,
@@ -46,7 +45,7 @@ tell<FromService>({
 
 // A queue delivers again what was not acknowledged. The message id makes the second delivery a duplicate.
 const { accepted, turn } = await engine.sendMessage({
-  sessionId: 'release-1.4.0',
+  sessionId: SESSION_ID,
   messageId: 'release-1.4.0',
   input: TASK,
   attended: false,
