@@ -37,7 +37,7 @@ function version(): string {
   return String(manifest.version);
 }
 
-/** Answers the exit code: 0, or 1 where the command failed, or 2 where the arguments make no sense; 3: see the operator's. */
+/** Answers the exit code: 0, or 1 where the command failed, or 2 where the arguments make no sense; 3 and 4: see the operator's. */
 async function run([command, ...args]: readonly string[]): Promise<number> {
   switch (command) {
     case 'demo':
