@@ -156,6 +156,8 @@ class FolderReading {
         this.#lose(Number.POSITIVE_INFINITY);
         continue;
       }
+      // Whatever its tail is, a crash may have left it: of a write that nobody was told of, a power loss can keep the
+      // length and not the bytes. LevelDB opens a log with any tail, and an acknowledged write in it is missed by its number.
       for (const record of readLog(bytes).records) {
         const next = this.#batch(name, record, first && manifest === null ? null : expected, first);
         if (next === null) continue;

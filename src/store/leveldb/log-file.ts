@@ -23,8 +23,13 @@ export interface LogRecord {
 
 export interface LogContent {
   readonly records: readonly LogRecord[];
-  /** Bytes behind the last whole record: a write that was cut off, or damage; the log alone cannot tell. */
+  /** Bytes behind the last whole record. */
   readonly tail: number;
+  /**
+   * Whether the tail is what is there of a record that goes on behind the end of the file, or nothing but zeros, or no
+   * byte at all. Where it is anything else, something was written there and has changed since, or its pages never came.
+   */
+  readonly cut: boolean;
 }
 
 interface Fragment {
@@ -39,6 +44,7 @@ export function readLog(bytes: Buffer): LogContent {
   let begin = 0;
   let end = 0;
   let bad = false;
+  let cut = false;
   const found = (at: number, payload: Buffer, next: number): void => {
     records.push({ at, payload, afterDamage: bad });
     [parts, bad, end] = [[], false, next];
@@ -52,8 +58,9 @@ export function readLog(bytes: Buffer): LogContent {
     }
     const fragment = fragmentAt(bytes, at);
     if (fragment === null) {
-      [parts, bad] = [[], true];
-      at = nextFragment(bytes, at + 1);
+      const next = nextFragment(bytes, at + 1);
+      cut = !bad && next === bytes.length && isCut(bytes, at, parts.length > 0);
+      [parts, bad, at] = [[], true, next];
       continue;
     }
     const { type, payload } = fragment;
@@ -67,7 +74,7 @@ export function readLog(bytes: Buffer): LogContent {
     if (type === LAST && parts.length > 0) found(begin, Buffer.concat(parts), next);
     at = next;
   }
-  return { records, tail: bytes.length - end };
+  return { records, tail: bytes.length - end, cut: !bad || cut };
 }
 
 function fragmentAt(bytes: Buffer, at: number): Fragment | null {
@@ -78,6 +85,16 @@ function fragmentAt(bytes: Buffer, at: number): Fragment | null {
   if (from + length > bytes.length || (at % BLOCK) + HEADER + length > BLOCK) return null;
   if (masked(crc32c(bytes, at + 6, from + length)) !== bytes.readUInt32LE(at)) return null;
   return { type, payload: bytes.subarray(from, from + length) };
+}
+
+/**
+ * LevelDB takes a fragment that its file is too short for as one that a crash cut off, in a block that is not full;
+ * zeros as room that was never written to, unless a record was begun before them.
+ */
+function isCut(bytes: Buffer, at: number, begun: boolean): boolean {
+  const blockIsFull = at - (at % BLOCK) + BLOCK <= bytes.length;
+  if (!blockIsFull && at + HEADER + bytes.readUInt16LE(at + 4) > bytes.length) return true;
+  return !begun && bytes.subarray(at).every((byte) => byte === 0);
 }
 
 /** Byte by byte: where a length is damaged, nothing says where the next fragment begins. */

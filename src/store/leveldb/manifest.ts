@@ -40,15 +40,19 @@ interface Draft {
   lastSequence: number;
 }
 
-/** @returns The reason where it cannot be trusted. Only its last edit may be cut off, by a crash while it was written. */
+/**
+ * @returns The reason where it cannot be trusted. Its last edit may be cut off, by a crash while it was written: LevelDB
+ * goes on without it. Of an edit that is all there and damaged LevelDB opens nothing, wherever it is.
+ */
 export function readManifest(bytes: Buffer): Manifest | string {
-  const { records } = readLog(bytes);
+  const { records, tail, cut } = readLog(bytes);
   if (records.length === 0) return 'has no whole record';
   const draft: Draft = { tables: new Map(), logNumber: null, previousLog: 0, lastSequence: 0 };
   for (const { payload, afterDamage, at } of records) {
     if (afterDamage) return `is damaged before byte ${at}`;
     if (!apply(draft, new Reader(payload))) return `has an edit at byte ${at} that makes no sense`;
   }
+  if (!cut) return `is damaged behind byte ${bytes.length - tail}`;
   return { ...draft, tables: [...draft.tables.values()] };
 }
 

@@ -12,6 +12,7 @@ import { unsnappy } from '../../../src/store/leveldb/snappy.js';
 import { Salvage } from '../../../src/store/salvage-files.js';
 import { checkTables } from '../../../src/store/table-check.js';
 import { temporaryFolder } from '../world.js';
+import { withHarmlessEdit } from './harmless-edit.js';
 
 let scratch = '';
 let path = '';
@@ -326,6 +327,47 @@ describe('a damaged manifest', () => {
       expect(at).toBeGreaterThanOrEqual(records.at(-1)?.at ?? 0);
     }
     expect(existsSync(path)).toBe(true);
+  });
+
+  /** What LevelDB makes of a manifest, in place of its own. */
+  async function levelOpens(manifest: Buffer): Promise<boolean> {
+    const copy = join(scratch, 'copy');
+    cpSync(path, copy, { recursive: true });
+    writeFileSync(join(copy, fileLike(/^MANIFEST/)), manifest);
+    const level = new Level<string, string>(copy);
+    const opens = await level.open().then(
+      () => true,
+      () => false,
+    );
+    await level.close();
+    rmSync(copy, { recursive: true });
+    return opens;
+  }
+
+  it('whose last edit contradicts no file is told where LevelDB refuses it, and believed where LevelDB opens it', async () => {
+    await worked((level) => filled(level, 0, 50, String));
+    const begin = readFileSync(join(path, fileLike(/^MANIFEST/)));
+    const bytes = withHarmlessEdit(begin);
+    const damages = [
+      bytes,
+      ...Array.from({ length: (bytes.length - begin.length) * 8 }, (_, bit) => {
+        const flipped = Buffer.from(bytes);
+        flipped[begin.length + (bit >> 3)] = (flipped[begin.length + (bit >> 3)] as number) ^ (1 << (bit & 7));
+        return flipped;
+      }),
+      ...Array.from({ length: bytes.length - begin.length }, (_, cut) => bytes.subarray(0, begin.length + cut)),
+      Buffer.concat([begin, Buffer.alloc(100)]),
+      Buffer.concat([begin, Buffer.from('junk'.repeat(50))]),
+      // A block that is full is cut nowhere: what goes on behind its end is damaged.
+      Buffer.concat([begin, Buffer.alloc(32_768 - begin.length, 0xff)]),
+    ];
+    const opened: boolean[] = [];
+    for (const [nth, manifest] of damages.entries()) {
+      const opens = await levelOpens(manifest);
+      opened.push(opens);
+      expect(typeof readManifest(manifest) !== 'string', `damage ${nth}`).toBe(opens);
+    }
+    expect(new Set(opened)).toEqual(new Set([true, false]));
   });
 });
 
