@@ -8,7 +8,12 @@ import { isSettled } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import { detectLoop, traceOf } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
+import { shown } from '../core/shown.js';
 import type { Settings } from './options.js';
+
+const MUST_GIVE = "{ verdict: 'continue' } or { verdict: 'nudge' | 'stop', reason }";
+
+const warn = (did: string): void => process.emitWarning(`loopDetector ${did}`, 'DurableTurnWarning');
 
 /** After a restart, the output of a call that a compaction took out of the list is not known: it proves no circle. */
 const isJudged = (call: CallRecord): boolean => isSettled(call) && call.output !== null;
@@ -19,15 +24,14 @@ export function loopVerdict(
 ): { readonly stop: string | null; readonly nudge: boolean } {
   if (loopDetector === false) return { stop: null, nudge: false };
   try {
-    const verdict = loopDetector(recent.filter(isJudged).map(traceOf));
-    const stops = verdict?.verdict === 'stop';
-    return {
-      stop: stops ? cutText(`loop: ${String(verdict.reason)}`, REASON_BYTES) : null,
-      nudge: verdict?.verdict === 'nudge',
-    };
+    const given = loopDetector(recent.filter(isJudged).map(traceOf));
+    const verdict = given?.verdict;
+    if (verdict === 'stop') return { stop: cutText(`loop: ${String(given.reason)}`, REASON_BYTES), nudge: false };
+    if (verdict !== 'nudge' && verdict !== 'continue') warn(`gave ${shown(given)}; it must give ${MUST_GIVE}`);
+    return { stop: null, nudge: verdict === 'nudge' };
   } catch (thrown) {
     // A judge that fails says nothing about the turn, and must not go unnoticed.
-    process.emitWarning(`loopDetector threw: ${messageOf(thrown)}`, 'DurableTurnWarning');
+    warn(`threw: ${messageOf(thrown)}`);
     return { stop: null, nudge: false };
   }
 }

@@ -1,5 +1,5 @@
 // A turn that goes in circles is told so, and stopped when it does not listen; one that only takes long is left alone.
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CallTrace, LoopDetector } from '../../src/index.js';
 import { until, within } from '../engine/waiting.js';
 import { act, brief, calls, createWorld, hello, look, only } from './world.js';
@@ -99,20 +99,26 @@ it('its word counts: nudge and stop, with the reason it gives', async () => {
 });
 
 it('a detector that throws or says nothing sensible does not end a turn that is well', async () => {
-  const bad: LoopDetector[] = [
-    () => {
-      throw new Error('defect');
-    },
-    () => undefined as never,
-    () => ({ verdict: 'perhaps' }) as never,
-    (() => Promise.resolve({ verdict: 'stop', reason: 'x' })) as never,
+  const bad: readonly (readonly [LoopDetector, string])[] = [
+    [
+      () => {
+        throw new Error('defect');
+      },
+      'threw: defect',
+    ],
+    [() => undefined as never, 'gave undefined; it must give'],
+    [() => ({ verdict: 'perhaps' }) as never, 'gave {"verdict":"perhaps"}; it must give'],
+    [(() => Promise.resolve({ verdict: 'stop', reason: 'x' })) as never, 'gave [object Promise]; it must give'],
   ];
-  for (const loopDetector of bad) {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  for (const [loopDetector, did] of bad) {
     const world = createWorld();
     world.says(calls('read'), 'fine');
     const engine = world.boot({ tools: readTools, loopDetector });
     const outcome = await within((await engine.startTurn(hello)).outcome);
     expect(outcome).toMatchObject({ status: 'completed', text: 'fine' });
+    expect(warn).toHaveBeenLastCalledWith(expect.stringContaining(`loopDetector ${did}`), 'DurableTurnWarning');
   }
 });
 
