@@ -7,6 +7,7 @@ import type { Cause, Limits, TurnContext, TurnMachine } from '../../machines/ind
 import { messageOf } from './errors.js';
 import { asJson, equalJson, type Json } from './json.js';
 import type { Checkpoint, Phase } from './records.js';
+import { shown } from './shown.js';
 import { phaseOf, type TurnSnapshot } from './step.js';
 
 export const CHECKPOINT_FORMAT = 1;
@@ -53,7 +54,7 @@ export function decodeCheckpoint(machine: TurnMachine, stored: Json | null, migr
 function decode(machine: TurnMachine, stored: Json | null, migrate: Migrate | undefined): Decoded {
   const no = (reason: string): Decoded => ({ ok: false, reason });
   if (!isRecord(stored)) return no('there is no checkpoint');
-  if (stored.format !== CHECKPOINT_FORMAT) return no(`checkpoint format ${String(stored.format)} is unknown`);
+  if (stored.format !== CHECKPOINT_FORMAT) return no(`checkpoint format ${shown(stored.format)} is unknown`);
   let checkpoint = stored as unknown as Checkpoint;
   if (checkpoint.machineId !== machine.id || checkpoint.machineVersion !== versionOf(machine)) {
     const from = `${checkpoint.machineId}@${checkpoint.machineVersion}`;

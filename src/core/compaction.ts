@@ -3,6 +3,7 @@
  * Must not know how summaries are made.
  */
 import type { Message, StoredMessage, UserMessage } from './messages.js';
+import { shown } from './shown.js';
 
 /** What a compactor gives: a text for what goes, and the first message that stays. Messages themselves it cannot touch. */
 export interface Compacted {
@@ -59,7 +60,7 @@ export function applyCompaction(
   const { summary, keepFrom } = compacted;
   if (typeof summary !== 'string' || summary.trim() === '') return { ok: false, reason: 'the summary is empty' };
   const named = list.findIndex((stored) => stored.meta.id === keepFrom);
-  if (named === -1) return { ok: false, reason: `keepFrom names no message of the list: ${String(keepFrom)}` };
+  if (named === -1) return { ok: false, reason: `keepFrom names no message of the list: ${shown(keepFrom)}` };
   const keep = withCalls(list, named);
   const first = list.findIndex((stored) => stored.message.role === 'user');
   const kept = (index: number): boolean => index >= keep || index === first;

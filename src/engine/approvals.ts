@@ -10,6 +10,7 @@ import { checkFields } from '../core/fields.js';
 import { checkId, sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { checkJson, type Json } from '../core/json.js';
 import type { CallRecord, Grant, Head } from '../core/records.js';
+import { shown } from '../core/shown.js';
 import { validate } from '../core/tools.js';
 import { findTool } from './admission.js';
 import { approvalOf } from './announcements.js';
@@ -63,7 +64,7 @@ export class Approvals {
     const turnId = turnOfCall(id);
     const sessionId = turnId === undefined ? undefined : sessionOfTurn(turnId);
     if (turnId === undefined || sessionId === undefined) {
-      throw new TypeError(`id "${String(id)}" is no approval id; take it from approvals().`);
+      throw new TypeError(`id ${shown(id)} is no approval id; take it from approvals().`);
     }
     return this.roster.sessions.run(sessionId, () => this.decideIn(sessionId, turnId, id, decision));
   }

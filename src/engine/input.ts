@@ -11,6 +11,7 @@ import { checkJson, type Json } from '../core/json.js';
 import { checkUserParts } from '../core/message-check.js';
 import type { UserPart } from '../core/messages.js';
 import type { InboxRecord } from '../core/records.js';
+import { shown } from '../core/shown.js';
 import { nextTurnId } from './begin.js';
 import { checkLimits } from './check-options.js';
 import type { Settings } from './options.js';
@@ -73,7 +74,7 @@ export function checkInput(settings: Settings, input: Input): Checked {
     throw new TypeError('attended must be true (a person is there now) or false.');
   }
   if (input.answer !== undefined && !Object.hasOwn(settings.answers ?? {}, input.answer)) {
-    throw new TypeError(`answer "${input.answer}" is none of the engine's answers.`);
+    throw new TypeError(`answer ${shown(input.answer)} is none of the engine's answers.`);
   }
   if (input.after !== undefined) checkId(input.after, 'after');
   if (input.messageId !== undefined) checkId(input.messageId, 'messageId');

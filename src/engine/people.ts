@@ -11,12 +11,13 @@ import { sessionOfTurn, turnOfCall } from '../core/ids.js';
 import { nextCallState } from '../core/journal.js';
 import { cutText } from '../core/json.js';
 import type { CallRecord, Head } from '../core/records.js';
+import { shown } from '../core/shown.js';
 import type { Settlement } from '../core/tools.js';
 import { abandon } from './abandon.js';
 import { reviewOf } from './announcements.js';
 import { checkFilter } from './check-options.js';
 import { fromRecord } from './outcome.js';
-import type { Recovery } from './recovery.js';
+import type { Answer, Recovery } from './recovery.js';
 import { cancelResting, RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText, outputOf } from './tool-calls.js';
@@ -82,15 +83,23 @@ export class People {
       throw new TypeError('resumeTurn needs { person }: only a person may skip the gates.');
     const running = this.roster.driverOf(sessionId);
     if (running?.turnId === turnId) return running.handle;
-    const answer = await this.roster.sessions.run(sessionId, () =>
-      this.recovery.ask(sessionId, turnId, { byPerson: true, attended: false }),
-    );
-    if (answer.driver === undefined) {
-      const ended = answer.verdict === 'superseded' ? await this.endOf(turnId) : undefined;
-      const reason = ended ?? `${answer.reason} (${answer.gate})`;
-      throw new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${reason}`);
-    }
-    return answer.driver.handle;
+    return this.roster.sessions.run(sessionId, async () => {
+      const answer = await this.recovery.ask(sessionId, turnId, { byPerson: true, attended: false });
+      if (answer.driver === undefined) throw await this.refusal(sessionId, turnId, answer);
+      return answer.driver.handle;
+    });
+  }
+
+  /** Why a turn does not go on. The gates speak of the latest turn of a session, which may be another one. */
+  private async refusal(sessionId: string, turnId: string, { verdict, reason, gate }: Answer): Promise<TurnError> {
+    const no = (why: string): TurnError => new TurnError('TURN_NOT_RESUMABLE', `turn "${turnId}": ${why}`);
+    const head = await this.roster.head(sessionId);
+    const isLatest = head?.turnId === turnId;
+    const ended = isLatest && verdict !== 'superseded' ? undefined : await this.endOf(turnId);
+    if (ended !== undefined) return no(ended);
+    if (isLatest) return no(`${reason} (${gate})`);
+    // Of a turn that ended there is an outcome; besides it only the one that waiting input will start has an id.
+    return head?.nextTurnId === turnId ? no('its input waits, it has not begun') : notFound(turnId);
   }
 
   async abandon(turnId: string, why: string): Promise<void> {
@@ -171,8 +180,7 @@ function checkReason(reason: unknown): string | undefined {
 
 function sessionIn(turnId: string): string {
   const sessionId = typeof turnId === 'string' ? sessionOfTurn(turnId) : undefined;
-  if (sessionId === undefined)
-    throw new TypeError(`turnId "${String(turnId)}" is no turn id; take it from turn.turnId.`);
+  if (sessionId === undefined) throw new TypeError(`turnId ${shown(turnId)} is no turn id; take it from turn.turnId.`);
   return sessionId;
 }
 

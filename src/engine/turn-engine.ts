@@ -91,7 +91,7 @@ export interface TurnEngine<X = Json> {
   recover(options?: RecoverOptions): Promise<RecoveryReport>;
   /** The turns that the next `recover()` would look at, parked ones included. */
   interrupted(): Promise<readonly InterruptedTurn[]>;
-  /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE. */
+  /** A person says: go on. Skips the gates that ask whether it is wise. @throws {TurnError} TURN_NOT_RESUMABLE, TURN_NOT_FOUND. */
   resumeTurn(turnId: string, by: { readonly person: string }): Promise<Turn>;
   /**
    * An interrupted or parked turn is given up: its calls under way are in doubt and listed, its outcome is `abandoned`.

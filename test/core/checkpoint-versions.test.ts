@@ -72,6 +72,7 @@ describe('a checkpoint of another format or machine', () => {
 
   it('is refused with what it is (case C8)', () => {
     expect(reasonOf(spoiled((c) => (c.format = 2)))).toBe('checkpoint format 2 is unknown');
+    expect(reasonOf(spoiled((c) => (c.format = '1')))).toBe('checkpoint format "1" is unknown');
     expect(reasonOf(spoiled((c) => (c.machineId = 'mine')))).toBe('made by machine mine@1, this is turn@1');
     expect(reasonOf(spoiled((c) => (c.machineVersion = '0')))).toBe('made by machine turn@0, this is turn@1');
     expect(reasonOf(spoiled((c) => delete c.machineVersion))).toBe('made by machine turn@undefined, this is turn@1');

@@ -94,7 +94,7 @@ it.each([
   ['an empty summary', '', 'm2', 'the summary is empty'],
   ['a blank summary', ' \n', 'm2', 'the summary is empty'],
   ['a summary that is no text', 5 as never, 'm2', 'the summary is empty'],
-  ['an id of no message', 's', 'nope', 'keepFrom names no message of the list: nope'],
+  ['an id of no message', 's', 'nope', 'keepFrom names no message of the list: "nope"'],
   ['an id that is none', 's', undefined as never, 'keepFrom names no message of the list: undefined'],
   ['nothing to remove', 's', 'm1', 'nothing would be removed'],
   ['a list that is not shorter by a tenth', long.repeat(5), 'm2', 'not shorter by a tenth'],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createTurnEngine, describeTools, type EngineOptions, jsonSchema, tool, toolFor } from '../../src/index.js';
 import { memoryStore } from '../../src/store/level-store.js';
 import { scriptedModel } from '../../src/testing/index.js';
-import { within } from './waiting.js';
+import { until, within } from './waiting.js';
 import { act, createWorld, HOUR_MS, hello } from './world.js';
 
 const inputs: readonly (readonly [RegExp, unknown])[] = [
@@ -41,6 +41,7 @@ const inputs: readonly (readonly [RegExp, unknown])[] = [
   [/^limits\.idleSoftMs/, { ...hello, limits: { idleSoftMs: 2 ** 31 } }],
   [/^limits\.maxTokens/, { ...hello, limits: { maxTokens: 1.5 } }],
   [/^limits\.maxTokens .*, not "5"\.$/, { ...hello, limits: { maxTokens: '5' } }],
+  [/^answer 5 is none of the engine's answers\.$/, { ...hello, answer: 5 }],
   [/^limits/, { ...hello, limits: null }],
   [/^limits/, { ...hello, limits: 5 }],
 ];
@@ -229,6 +230,30 @@ it('a turn or call that is not there, or has ended, is told as that', async () =
   await expect(engine.abandonTurn('s.unknown', 'x')).rejects.toMatchObject(told('TURN_NOT_FOUND', /there is no turn/));
   const resumed = engine.resumeTurn(turnId, { person: 'ann' });
   await expect(resumed).rejects.toMatchObject(told('TURN_NOT_RESUMABLE', /: it has ended as completed$/));
+  for (const never of ['s.unknown', 'other.unknown']) {
+    const unknown = engine.resumeTurn(never, { person: 'ann' });
+    await expect(unknown).rejects.toMatchObject(told('TURN_NOT_FOUND', /there is no turn ".*\.unknown"/));
+  }
+});
+
+it('resumeTurn speaks of the turn it was asked about, not of another one that runs', async () => {
+  const world = createWorld();
+  world.says('done', { hang: true });
+  const engine = world.boot();
+  const ended = await engine.startTurn(hello);
+  await within(ended.outcome);
+  await engine.startTurn(hello);
+  await until(() => world.requests.length === 2, 'another turn runs');
+  const waiting = await engine.sendMessage({ ...hello, sessionId: 't', routeKey: 'session s' });
+  expect(waiting.accepted).toBe('queued');
+  for (const [turnId, code, message] of [
+    ['s.unknown', 'TURN_NOT_FOUND', /there is no turn/],
+    [ended.turnId, 'TURN_NOT_RESUMABLE', /: it has ended as completed$/],
+    [waiting.turn.turnId, 'TURN_NOT_RESUMABLE', /: its input waits, it has not begun$/],
+  ] as const) {
+    const resumed = engine.resumeTurn(turnId, { person: 'ann' });
+    await expect(resumed).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+  }
 });
 
 it('what makes tools, schemas and scripts names what is wrong', () => {
