@@ -118,7 +118,10 @@ export type EventBody =
   | { readonly type: 'outcomeUndelivered'; readonly reason: string }
   /** A commit failed; the turn does nothing further until it is durable. */
   | { readonly type: 'storeFailed'; readonly reason: string }
-  /** A repair of the store found something of the session damaged. Told by `recover()`, until it was told once. */
+  /**
+   * A repair of the store found something of the session damaged: told by `recover()`, until it was told once. Or input
+   * or an outcome waits where it cannot be read: told once in a process.
+   */
   | { readonly type: 'sessionDamaged'; readonly reason: string }
   /** This process stopped driving the turn: somebody else owns it, or it cannot go on here. */
   | { readonly type: 'driverLost'; readonly reason: string }

@@ -1,6 +1,7 @@
 /**
- * Owns work that no caller waits for: what it throws is told, what has to be durable is tried until it is, and
- * `close()` waits for all of it. Must not know what the work is.
+ * Owns work that no caller waits for: what it throws is told - of a session that cannot be read once, however often
+ * work meets it -, what has to be durable is tried until it is, and `close()` waits for all of it.
+ * Must not know what the work is.
  */
 import { messageOf, TurnError } from '../core/errors.js';
 import type { Clock } from '../core/ports.js';
@@ -24,6 +25,8 @@ export class Background {
   private readonly announcer: Announcer;
   private readonly engine: Closing;
   private readonly running = new Set<Promise<unknown>>();
+  /** What was told of sessions that cannot be read: no round of recovery makes it news. */
+  private readonly damage = new Map<string, Set<string>>();
 
   constructor(clock: Clock, announcer: Announcer, engine: Closing) {
     this.clock = clock;
@@ -35,7 +38,8 @@ export class Background {
   run(turn: TurnName, work: () => Promise<unknown>): Promise<void> {
     const running = work().catch((thrown: unknown) => {
       if (thrown instanceof TurnError && thrown.code === 'TURN_STORE_CLOSED') return;
-      this.tell(messageOf(thrown), turn);
+      if (thrown instanceof TurnError && thrown.code === 'TURN_DAMAGED') this.tellDamage(thrown.message, turn);
+      else this.tell(messageOf(thrown), turn);
     });
     this.running.add(running);
     return running.then(() => void this.running.delete(running));
@@ -55,6 +59,18 @@ export class Background {
   /** Resolves when nothing is left to run. */
   async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  /** The session was deleted: damage of the next one under its id is news. */
+  forgetDamage(sessionId: string): void {
+    this.damage.delete(sessionId);
+  }
+
+  private tellDamage(reason: string, turn: TurnName): void {
+    const told = this.damage.get(turn.sessionId) ?? new Set();
+    if (told.has(reason)) return;
+    this.damage.set(turn.sessionId, told.add(reason));
+    this.announcer.announce({ type: 'sessionDamaged', reason }, turn, true);
   }
 
   private tell(reason: string, turn: TurnName): void {

@@ -7,7 +7,7 @@ import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
 import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
-import { checkId } from '../core/ids.js';
+import { checkId, sessionOfTurn } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
 import type { BackupProgress, TurnStore } from '../core/ports.js';
@@ -86,7 +86,9 @@ class Engine implements TurnEngine {
         if (until !== null) this.parked.add(sessionId, turnId, until);
       },
       late: (call, outcome) =>
-        void roster.background.run({ sessionId: '', turnId: call.turnId }, () => this.people.settleLate(call, outcome)),
+        void roster.background.run({ sessionId: sessionOfTurn(call.turnId) ?? '', turnId: call.turnId }, () =>
+          this.people.settleLate(call, outcome),
+        ),
     };
   }
 

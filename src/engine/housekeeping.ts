@@ -34,8 +34,11 @@ export class Housekeeping {
     await this.roster.sessions.run(sessionId, async () => {
       // A head that cannot be read keeps nobody from forgetting the session.
       const head = await readable(() => this.roster.head(sessionId));
-      if (head !== undefined) this.checkIdle(head);
+      if (head !== undefined) await this.checkDeletable(head);
       await this.roster.store.remove(sessionId);
+      this.roster.background.forgetDamage(sessionId);
+      this.roster.presence.takeInputs(sessionId, []);
+      if (typeof head?.nextTurnId === 'string') this.endPromised(head.nextTurnId, 'deleted');
       this.roster.announcer.feeds.renew(sessionId);
     });
   }
@@ -134,7 +137,6 @@ export class Housekeeping {
   }
 
   private async takeBack(head: Head, input: InboxRecord): Promise<'withdrawn'> {
-    const { handles } = this.roster;
     const left = head.waitingInput - 1;
     const writer = this.roster.writerOf(head);
     const patch = { waitingInput: left, nextTurnId: left === 0 ? null : head.nextTurnId };
@@ -142,10 +144,15 @@ export class Housekeeping {
     this.roster.presence.forgetInput(head.sessionId, input.messageId);
     // Nothing is left that the promised turn would have begun with; whoever waits for it to begin sees that.
     if (left === 0 && head.nextTurnId !== null) {
-      handles.rested(head.nextTurnId, { status: 'cancelled', reason: 'withdrawn', text: '', usage: NO_USAGE });
+      this.endPromised(head.nextTurnId, 'withdrawn');
       this.roster.announcer.feeds.renew(head.sessionId);
     }
     return 'withdrawn';
+  }
+
+  /** A turn that never begins is over for whoever holds it. */
+  private endPromised(turnId: string, reason: string): void {
+    this.roster.handles.rested(turnId, { status: 'cancelled', reason, text: '', usage: NO_USAGE });
   }
 
   private isBusy(head: Head): boolean {
@@ -153,14 +160,16 @@ export class Housekeeping {
     return !idle || this.roster.driverOf(head.sessionId) !== undefined;
   }
 
-  private checkIdle(head: Head): void {
-    if (!this.isBusy(head)) return;
-    const what = head.inProgress
-      ? 'a turn in progress'
-      : head.waitingInput > 0
-        ? 'input waiting'
-        : 'an outcome to deliver';
-    throw new TurnError('TURN_BUSY', `session "${head.sessionId}" has ${what}; end that first`);
+  /** What waits where it cannot be read waits for ever: it keeps nobody from forgetting the session. */
+  private async checkDeletable({ sessionId, inProgress, waitingInput, outcomesDue }: Head): Promise<void> {
+    const { store } = this.roster;
+    const isThere = async (read: () => Promise<unknown>) => (await readable(read)) !== undefined;
+    const busy = (what: string) => new TurnError('TURN_BUSY', `session "${sessionId}" has ${what}; end that first`);
+    if (inProgress || this.roster.driverOf(sessionId) !== undefined) throw busy('a turn in progress');
+    if (waitingInput > 0 && (await isThere(() => store.load(sessionId)))) throw busy('input waiting');
+    for (const turnId of outcomesDue) {
+      if (await isThere(() => store.outcome(turnId))) throw busy('an outcome to deliver');
+    }
   }
 }
 

@@ -128,7 +128,12 @@ export interface TurnEngine<X = Json> {
    * Takes back input that has not joined a turn. @throws {TurnError} TURN_NOT_FOUND for a message nobody knows.
    */
   withdrawMessage(sessionId: string, messageId: string): Promise<'withdrawn' | 'alreadyJoined'>;
-  /** Everything of a session goes. @throws {TurnError} TURN_BUSY while a turn, input or an outcome waits. */
+  /**
+   * Everything of a session goes, bytes that cannot be read included. @throws {TurnError} TURN_BUSY while a turn is in
+   * progress, which can be cancelled even where it is damaged, or input or an outcome waits. Not for input that waits
+   * in a session that cannot be read, or whose inbox is not what its head says, nor for an outcome that cannot be read:
+   * they go with it. A turn that was promised to such input is `cancelled` then, with the reason `deleted`.
+   */
   deleteSession(sessionId: string): Promise<void>;
   /** Deletes idle sessions of this agent without open doubts whose last activity is older, in ms; gives their number. */
   pruneSessions(options: { readonly olderThanMs: number }): Promise<number>;

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { TurnError } from '../../src/index.js';
 import { until, within } from './waiting.js';
-import { createWorld, hello, only, type World } from './world.js';
+import { busyRoute, createWorld, hello, MINUTE_MS, only, type World } from './world.js';
 
 const damaged = (what: string): Promise<never> => Promise.reject(new TurnError('TURN_DAMAGED', `${what} is damaged`));
 
@@ -83,8 +83,7 @@ it('a session whose head is damaged can be deleted, and its id begins anew', asy
   const turn = await engine.startTurn({ ...hello, sessionId: 'a' });
   expect(await within(turn.outcome)).toMatchObject({ status: 'completed' });
   expect(await engine.session('b')).toMatchObject({ inProgress: true });
-  // What was deleted on purpose is what the witness misses.
-  expect(world.witness.violations.splice(0).every((violation) => violation.startsWith('I11: input'))).toBe(true);
+  checkMissed(world);
 });
 
 it('what a repair of the store found is told once, by event and report, and a note that stays is told again', async () => {
@@ -110,4 +109,88 @@ it('what a repair of the store found is told once, by event and report, and a no
     { sessionId: 'b', turnId: '', durable: true },
     { sessionId: 'b' },
   ]);
+});
+
+/** Input of session `s` waits for its route; a turn that begins with it was promised. */
+async function waiting() {
+  const world = createWorld();
+  const { engine, turn: owner } = await busyRoute(world);
+  const { turn } = await engine.sendMessage({ ...hello, routeKey: 'R' });
+  return { world, engine, owner, turn };
+}
+
+/** The transcript of session `s` cannot be read any more, until the session is deleted. */
+function spoil({ process: { store } }: World): void {
+  const { load, remove } = store;
+  store.load = (sessionId) => (sessionId === 's' ? damaged('a message') : load(sessionId));
+  store.remove = async (sessionId) => {
+    await remove(sessionId);
+    Object.assign(store, { load, remove });
+  };
+}
+
+async function deleteAndBeginAnew({ world, engine, turn }: Awaited<ReturnType<typeof waiting>>): Promise<void> {
+  await engine.deleteSession('s');
+  expect(await engine.session('s')).toBeUndefined();
+  expect(await within(turn.outcome)).toMatchObject({ status: 'cancelled', reason: 'deleted' });
+  expect(await within((await engine.startTurn(hello)).outcome)).toMatchObject({ status: 'completed' });
+  checkMissed(world);
+}
+
+/** What was deleted on purpose is what the witness misses. */
+function checkMissed({ witness }: World): void {
+  expect(witness.violations.splice(0).every((violation) => violation.startsWith('I11: input'))).toBe(true);
+}
+
+it('input that waits in a session that cannot be read keeps nobody from deleting it', async () => {
+  const life = await waiting();
+  await expect(life.engine.deleteSession('s')).rejects.toMatchObject({ code: 'TURN_BUSY' });
+  spoil(life.world);
+  await deleteAndBeginAnew(life);
+});
+
+it('an inbox that is not what its head says keeps nobody from deleting the session', async () => {
+  const life = await waiting();
+  const head = await life.world.head();
+  const lost = { ...head, revision: head.revision + 1, waitingInput: 2 };
+  await life.world.store.commit({ head: lost, base: head.revision, lease: null, savedAt: 0 });
+  await expect(life.engine.follow('s').next()).rejects.toMatchObject({ code: 'TURN_DAMAGED' });
+  await deleteAndBeginAnew(life);
+});
+
+it('input that waits in a session that cannot be read is told once, not at every round', async () => {
+  const life = await waiting();
+  const { world, engine, owner } = life;
+  const told = () => world.eventsOf('sessionDamaged').map(({ sessionId, reason }) => `${sessionId}: ${reason}`);
+  spoil(world);
+  await owner.cancel();
+  await engine.recover({ everyMs: MINUTE_MS });
+  for (let round = 0; round < 3; round += 1) await world.advance(MINUTE_MS);
+  expect(told()).toEqual(['s: a message is damaged']);
+  await deleteAndBeginAnew(life);
+  // Another session under the same id, in which the same happens.
+  world.says({ hang: true });
+  const next = await engine.startTurn({ ...hello, sessionId: 'x', routeKey: 'R' });
+  await engine.sendMessage({ ...hello, routeKey: 'R' });
+  spoil(world);
+  await next.cancel();
+  for (let round = 0; round < 3; round += 1) await world.advance(MINUTE_MS);
+  expect(told()).toEqual(['s: a message is damaged', 's: a message is damaged']);
+  expect(world.eventsOf('storeFailed')).toEqual([]);
+  checkMissed(world);
+});
+
+it('an outcome that cannot be read is told once, and keeps nobody from deleting its session', async () => {
+  const world = createWorld();
+  const engine = world.boot({ onOutcome: () => Promise.reject(new Error('away')) });
+  await within((await engine.startTurn(hello)).outcome);
+  await until(() => world.eventsOf('outcomeUndelivered').length === 1, 'it was not taken');
+  await expect(engine.deleteSession('s')).rejects.toMatchObject({ code: 'TURN_BUSY' });
+  world.process.store.outcome = () => damaged('the outcome');
+  await engine.recover({ everyMs: MINUTE_MS });
+  for (let round = 0; round < 3; round += 1) await world.advance(MINUTE_MS);
+  expect(only(world.eventsOf('sessionDamaged'))).toMatchObject({ sessionId: 's', reason: 'the outcome is damaged' });
+  expect(world.eventsOf('storeFailed')).toEqual([]);
+  await engine.deleteSession('s');
+  expect(await engine.session('s')).toBeUndefined();
 });
