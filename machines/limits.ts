@@ -112,6 +112,8 @@ export const ID_BYTES = 512;
 export const REASON_BYTES = 1_000;
 /** Results of one batch together take at most this many times `outputBytes`. Prevents: many medium results that fill the context. */
 export const BATCH_OUTPUTS = 4;
+/** Calls the loop detector looks at. Prevents: a judgement over what happened an hour ago. */
+export const LOOP_WINDOW = 20;
 /** Dispatches of one call. Prevents: a tool that never knows and a reconcile that always says "not started", for ever. */
 export const DISPATCHES = 20;
 /** Characters of JSON in one note of a tool. Prevents: a journal record that no commit can hold. */

@@ -3,7 +3,7 @@
  * Must not know tools, storage or the machine of the turn. The legal steps are those of call.machine.ts (I15).
  */
 import { hash } from 'node:crypto';
-import { type CallEvent, callMachine, type Effect } from '../../machines/index.js';
+import { type CallEvent, callMachine, type Effect, LOOP_WINDOW } from '../../machines/index.js';
 import { canonicalJson, type Json } from './json.js';
 import type { CallRecord, CallState, DoubtCause } from './records.js';
 
@@ -55,6 +55,30 @@ export function takeOrdinal(identical: readonly CallRecord[], taken: ReadonlySet
   return ordinal;
 }
 
+/** The calls of a turn, oldest first. */
+interface Calls {
+  readonly length: number;
+  readonly at: (nth: number) => CallRecord;
+}
+
+/**
+ * How many of them nobody asks for the output of any more: they are settled, not of the newest answer, and behind what
+ * the loop detector looks at. A turn of a thousand calls must not take the memory of a thousand outputs.
+ *
+ * @param known So many were told before.
+ */
+export function countOutdated({ length, at }: Calls, known: number): number {
+  let count = known;
+  for (; length - count > LOOP_WINDOW; count += 1) {
+    const call = at(count);
+    if (!isSettled(call) || call.messageId === at(length - 1).messageId) break;
+  }
+  return count;
+}
+
+/** Its output is on disk: with the call, or in the message that showed it to the model. */
+export const withoutOutput = (call: CallRecord): CallRecord => ({ ...call, output: null });
+
 /** What a step of the call's life adds to its record. */
 export type CallChange = Partial<
   Pick<
@@ -79,6 +103,8 @@ export class Journal {
   /** What a checkpoint has to write: of calls on disk, and of those no checkpoint has named yet. */
   private readonly changed = { onDisk: new Set<string>(), elsewhere: new Set<string>() };
   private storedCounts: JournalCounts = { dispatched: 0, settled: 0 };
+  /** The outputs of so many of the first calls are on disk only. */
+  private outdated = 0;
 
   constructor(stored: readonly CallRecord[]) {
     this.storedCounts = this.countsWith(stored);
@@ -86,6 +112,7 @@ export class Journal {
       this.keep(call);
       this.stored.set(call.callId, call);
     }
+    this.forgetOutputs();
   }
 
   get(callId: string): CallRecord | undefined {
@@ -140,10 +167,14 @@ export class Journal {
     return this.replace(Object.assign({ ...call }, change, { state, dispatch }));
   }
 
-  /** Changes what a record says without a step of its life: notes, approvals. */
+  /**
+   * Changes what a record says without a step of its life: notes, approvals. One that is settled says all it has to:
+   * its output may be on disk only, and would be overwritten.
+   */
   amend(callId: string, change: CallChange): CallRecord {
     const call = this.records.get(callId);
     if (call === undefined) throw new Error(`no call ${callId} in the journal`);
+    if (isSettled(call)) return call;
     return this.replace(Object.assign({ ...call }, change));
   }
 
@@ -186,7 +217,21 @@ export class Journal {
       for (const ids of Object.values(this.changed)) ids.delete(call.callId);
       if (this.records.get(call.callId) !== call) this.note(call.callId);
     }
+    this.forgetOutputs();
     return stepped;
+  }
+
+  /** Only what is on disk as it is here; what changed since is looked at again behind its commit. */
+  private forgetOutputs(): void {
+    const at = (nth: number): CallRecord => this.records.get(this.order[nth] as string) as CallRecord;
+    const end = countOutdated({ length: this.order.length, at }, this.outdated);
+    for (; this.outdated < end; this.outdated += 1) {
+      const call = at(this.outdated);
+      if (this.stored.get(call.callId) !== call) return;
+      const rest = withoutOutput(call);
+      this.records.set(call.callId, rest);
+      this.stored.set(call.callId, rest);
+    }
   }
 
   private keep(call: CallRecord): void {

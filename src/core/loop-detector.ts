@@ -3,7 +3,7 @@
  * Must not know the chart: what a verdict leads to is decided there.
  */
 import { hash } from 'node:crypto';
-import type { Effect } from '../../machines/index.js';
+import { type Effect, LOOP_WINDOW } from '../../machines/index.js';
 import { identityOf } from './journal.js';
 import type { CallRecord } from './records.js';
 
@@ -24,9 +24,6 @@ export type LoopVerdict =
 
 /** Given the last settled calls of a turn, oldest first; asked after every batch. */
 export type LoopDetector = (calls: readonly CallTrace[]) => LoopVerdict;
-
-/** Calls that are looked at. Prevents: a judgement over what happened an hour ago. */
-export const LOOP_WINDOW = 20;
 
 /** How often in the window is a reason to nudge, and how often to stop. */
 const SAME_CALL = { nudge: 3, stop: 5 };

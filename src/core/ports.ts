@@ -57,7 +57,10 @@ export interface SessionRecords {
   readonly head: Head;
   readonly messages: readonly StoredMessage[];
   readonly checkpoint: Json | null;
-  /** The journal of the head's turn. */
+  /**
+   * The journal of the head's turn, oldest call first. Of settled calls that are not of the newest answer and not among
+   * the last `LOOP_WINDOW`, the output may be null: nobody asks for it here, and a thousand may not fit into memory.
+   */
   readonly calls: readonly CallRecord[];
   readonly inbox: readonly InboxRecord[];
   /** Of all turns of the session. */

@@ -54,7 +54,11 @@ export const endOf = ({ next, phase }: Plan): Error =>
 const reasons = new Map<Phase, Error>();
 
 function wentOnTo(phase: Phase): Error {
-  const reason = reasons.get(phase) ?? new Error(`The turn went on to ${phase}.`);
+  const known = reasons.get(phase);
+  if (known !== undefined) return known;
+  const reason = new Error(`The turn went on to ${phase}.`);
+  // V8 keeps what the frames of a stack refer to until it is a text: the first turn of the process, with all it knows.
+  reason.stack = String(reason);
   reasons.set(phase, reason);
   return reason;
 }

@@ -3,9 +3,8 @@
  * what is over. That is what makes a restore trivial.
  * Must not know the model or how commits are made.
  */
-import type { TurnEvent as ChartEvent } from '../../machines/index.js';
+import { type TurnEvent as ChartEvent, LOOP_WINDOW } from '../../machines/index.js';
 import { admitCalls, type BatchFacts, batchState, canGoOn, openDecisions, openDoubts } from '../core/batch.js';
-import { LOOP_WINDOW } from '../core/loop-detector.js';
 import type { CallRecord } from '../core/records.js';
 import { phaseOf } from '../core/step.js';
 import type { ToolContext } from '../core/tools.js';

@@ -2,6 +2,7 @@
  * Owns reading: decodes records and checks them against the head they belong to.
  * Must not know writing. What does not agree is damage and is told with session and record, never guessed.
  */
+import { countOutdated, withoutOutput } from '../core/journal.js';
 import type { Json } from '../core/json.js';
 import type { StoredMessage } from '../core/messages.js';
 import type { SessionRecords } from '../core/ports.js';
@@ -155,7 +156,7 @@ export const isCheckpointOf = ({ checkpointAt }: Head, bytes: Buffer): boolean =
 
 async function callsOf(view: View, head: Head): Promise<readonly CallRecord[]> {
   if (head.turnId === null) return [];
-  const calls = (await decodeAll(view, 'call', keys.callsOfTurn(head.turnId))) as CallRecord[];
+  const calls = await recentOutputs(view, keys.callsOfTurn(head.turnId));
   const dispatched = calls.filter((call) => call.dispatch > 0).length;
   const settled = calls.filter((call) => call.state === 'succeeded' || call.state === 'failed').length;
   if (dispatched !== head.dispatched || settled !== head.settled) {
@@ -165,6 +166,19 @@ async function callsOf(view: View, head: Head): Promise<readonly CallRecord[]> {
       `has ${dispatched} dispatched and ${settled} settled calls where the head has ${head.dispatched} and ${head.settled}`,
     );
   }
+  return calls;
+}
+
+/** The calls of a range. Outputs that nobody asks for are let go as they come: together they may not fit into memory. */
+async function recentOutputs(view: View, range: keys.Range): Promise<readonly CallRecord[]> {
+  const calls: CallRecord[] = [];
+  const at = (nth: number): CallRecord => calls[nth] as CallRecord;
+  let outdated = 0;
+  await view.tables.collect('call', range, { snapshot: view.snapshot }, (key, bytes) => {
+    calls.push(decode(view, 'call', key, bytes, () => `call ${key}`) as CallRecord);
+    const end = countOutdated({ length: calls.length, at }, outdated);
+    for (; outdated < end; outdated += 1) calls[outdated] = withoutOutput(at(outdated));
+  });
   return calls;
 }
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition } from 'xstate';
-import { type CallEvent, callMachine, type Effect } from '../../machines/index.js';
+import { type CallEvent, callMachine, type Effect, LOOP_WINDOW } from '../../machines/index.js';
 import { identityOf, isSettled, Journal, nextCallState } from '../../src/core/journal.js';
 import type { CallRecord, CallState } from '../../src/core/records.js';
 import { callOf } from './arbitraries.js';
@@ -213,5 +213,34 @@ describe('what the journal writes', () => {
     journal.amend('c', { notes: [1] });
     journal.written(written);
     expect(journal.changedStored().map(({ notes }) => notes)).toEqual([[1]]);
+  });
+
+  const settledCall = (n: number, messageId = `m${n}`): CallRecord =>
+    callOf(`c${n}`, { state: 'succeeded', dispatch: 1, messageId, output: { type: 'text', value: `${n}` } });
+  const outputsOf = (journal: Journal): boolean[] => [...journal.all()].map(({ output }) => output !== null);
+
+  it('keeps the outputs of the last calls and of the newest answer, and lets go of the others once they are on disk', () => {
+    const journal = new Journal([]);
+    const calls = Array.from({ length: LOOP_WINDOW + 3 }, (_, n) => settledCall(n));
+    for (const call of calls) journal.add(call);
+    expect(outputsOf(journal)).not.toContain(false);
+    journal.written(journal.changedAll());
+    expect(outputsOf(journal)).toEqual(calls.map((_, n) => n >= 3));
+    expect(journal.storedAs('c0')?.output).toBeNull();
+    expect(journal.changedAll()).toEqual([]);
+    const wide = new Journal(calls.map((_, n) => settledCall(n, 'one answer')));
+    expect(outputsOf(wide)).not.toContain(false);
+  });
+
+  it('lets go of nothing behind a call that is still open', () => {
+    const open = { ...settledCall(0), state: 'inDoubt', output: null } as const;
+    const journal = new Journal([open, ...Array.from({ length: LOOP_WINDOW + 3 }, (_, n) => settledCall(n + 1))]);
+    expect(outputsOf(journal).slice(1)).not.toContain(false);
+  });
+
+  it('writes nothing more of a settled call: a late note would take its output along', () => {
+    const journal = new Journal([settledCall(0)]);
+    expect(journal.amend('c0', { notes: ['late'] })).toEqual(settledCall(0));
+    expect(journal.changedAll()).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 // Does a turn go in circles? A pure judgement over its last calls.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LOOP_WINDOW, traceOf } from '../../src/core/loop-detector.js';
+import { LOOP_WINDOW } from '../../machines/index.js';
+import { traceOf } from '../../src/core/loop-detector.js';
 import { type CallTrace, detectLoop } from '../../src/index.js';
 import { callOf } from './arbitraries.js';
 
