@@ -70,10 +70,12 @@ export const openDoubts = (batch: readonly CallRecord[]): readonly CallRecord[] 
  * nobody knows yet what the world looks like.
  */
 export function admitCalls(journal: Journal, messageId: string, facts: BatchFacts): void {
-  if (journal.batch(messageId).some(isDoubt)) return;
-  let running = journal.batch(messageId).filter((call) => call.state === 'dispatched').length;
-  for (const { callId } of journal.batch(messageId)) {
-    const call = journal.get(callId) as CallRecord;
+  const batch = journal.batch(messageId);
+  if (batch.some(isDoubt)) return;
+  const running = batch.filter((call) => call.state === 'dispatched');
+  const namesInUse = new Set(running.map(({ exclusive }) => exclusive));
+  let runs = running.length;
+  for (const call of batch) {
     if (!mayStart(call)) continue;
     const admission =
       call.dispatch >= DISPATCHES ? TOO_OFTEN : isAllowed(call, facts.now) ? FREE : facts.admission(call);
@@ -81,11 +83,12 @@ export function admitCalls(journal: Journal, messageId: string, facts: BatchFact
     if (admission.kind === 'refuse') {
       refuse(journal, call, admission.reason, facts.now);
     } else if (admission.kind === 'ask') {
-      journal.amend(callId, { approval: askedApproval(facts) });
-    } else if (running < facts.parallelCalls && !isExcluded(journal, messageId, call)) {
+      journal.amend(call.callId, { approval: askedApproval(facts) });
+    } else if (runs < facts.parallelCalls && (call.exclusive === null || !namesInUse.has(call.exclusive))) {
       const approval: ApprovalRecord | null = call.approval === null ? null : { ...call.approval, state: 'used' };
-      journal.advance(callId, 'call.dispatched', { dispatchedAt: facts.now, approval, doubt: null });
-      running += 1;
+      journal.advance(call.callId, 'call.dispatched', { dispatchedAt: facts.now, approval, doubt: null });
+      namesInUse.add(call.exclusive);
+      runs += 1;
     }
   }
 }
@@ -98,13 +101,6 @@ const TOO_OFTEN: Admission = {
 /** A decision not yet used stays valid until its deadline; one that was used never covers a second dispatch. */
 const isAllowed = ({ approval }: CallRecord, now: number): boolean =>
   approval?.state === 'allowed' && (approval.expiresAt === null || now < approval.expiresAt);
-
-function isExcluded(journal: Journal, messageId: string, call: CallRecord): boolean {
-  if (call.exclusive === null) return false;
-  return journal
-    .batch(messageId)
-    .some((other) => other.state === 'dispatched' && other.exclusive === call.exclusive && other !== call);
-}
 
 const askedApproval = ({ now, approvalMs }: BatchFacts): ApprovalRecord => ({
   state: 'asked',

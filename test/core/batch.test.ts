@@ -1,6 +1,6 @@
 // Why: here it is decided which call may touch the world next. One call too many is a second mail; one that waits for
 // nobody is a turn that never ends (I5, cases C2, C4, C15).
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type Admission,
   admitCalls,
@@ -127,6 +127,19 @@ describe('admitCalls', () => {
     expect(admitted(journal)).toBe('dispatched prepared dispatched dispatched');
     journal.advance('a', 'call.failed', {});
     expect(admitted(journal)).toBe('failed dispatched dispatched dispatched');
+  });
+
+  it('looks at a batch once, however many of its calls wait for one another', () => {
+    for (const size of [2, 200]) {
+      const waiting = Array.from({ length: size }, (_, index) =>
+        callOf(`c${index}`, { state: 'prepared', dispatch: 0, exclusive: 'git' }),
+      );
+      const journal = new Journal(waiting);
+      const looks = vi.spyOn(journal, 'batch');
+      admitCalls(journal, 'm1', facts({ parallelCalls: size }));
+      expect(looks).toHaveBeenCalledTimes(1);
+      expect([...journal.all()].filter(({ state }) => state === 'dispatched')).toHaveLength(1);
+    }
   });
 
   it('starts nothing beside a doubt, also where its tool is still asked', () => {

@@ -64,7 +64,7 @@ export const CORE = [
   {
     breaks: 'Siblings of a call in doubt start, although nobody knows what the world looks like.',
     file: BATCH,
-    search: '  if (journal.batch(messageId).some(isDoubt)) return;\n',
+    search: '  if (batch.some(isDoubt)) return;\n',
     replace: '',
     tests: ['test/core/batch.test.ts'],
   },
@@ -85,15 +85,15 @@ export const CORE = [
   {
     breaks: 'All calls of a batch run at once, whatever `parallelCalls` says.',
     file: BATCH,
-    search: 'running < facts.parallelCalls && ',
+    search: 'runs < facts.parallelCalls && ',
     replace: '',
     tests: ['test/core/batch.test.ts', 'test/engine/scheduling.test.ts'],
   },
   {
     breaks: 'Exclusive calls overlap.',
     file: BATCH,
-    search: '  if (call.exclusive === null) return false;',
-    replace: '  if (call.exclusive !== undefined) return false;',
+    search: '      namesInUse.add(call.exclusive);\n',
+    replace: '',
     tests: ['test/core/batch.test.ts', 'test/whole-turn/exclusive.test.ts'],
   },
   {
