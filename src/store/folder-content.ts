@@ -8,6 +8,7 @@ import { type LogRecord, readLog } from './leveldb/log-file.js';
 import { type Manifest, readManifest, type TableEntry } from './leveldb/manifest.js';
 import { readFile } from './leveldb/regular-file.js';
 import { decodeBatch, extentOf, type Write } from './leveldb/write-batch.js';
+import { RUN_FILE } from './run-file.js';
 
 /** One thing that is wrong with one file. */
 export interface Finding {
@@ -30,7 +31,7 @@ export interface FolderContent {
   writesTo(key: Buffer): readonly Write[];
   /** The number of the last write on disk; 0 where neither a manifest nor a log tells. */
   readonly lastSequence: number;
-  /** The number of the last write that is known to have been acknowledged. */
+  /** The number of the last write that is known to have been acknowledged; infinite where it may be any. */
   readonly acknowledged: number;
   /** Acknowledged writes up to this number may be missing, those above are not; 0 where none is. */
   readonly lostUpTo: number;
@@ -50,7 +51,8 @@ export const isDatabaseFile = (name: string): boolean =>
 export const isLevelFile = (name: string): boolean => isDatabaseFile(name) || /\.dbtmp$/.test(name);
 
 /**
- * @param acknowledged The last write that a run is known to have acknowledged; 0 where nothing is known.
+ * @param acknowledged The last write that a run is known to have acknowledged; 0 where nothing is known, infinite where
+ * what was known is damaged.
  * @throws What the file system throws where the folder itself cannot be read.
  */
 export function readFolder(folder: string, acknowledged = 0): FolderContent {
@@ -77,7 +79,10 @@ class FolderReading {
     const lastSequence = this.#logs(manifest);
     // Without a manifest and a log the tables have to tell.
     const told = manifest !== null || lastSequence > 0;
-    if (told && lastSequence < acknowledged) {
+    if (acknowledged === Number.POSITIVE_INFINITY) {
+      this.#lose(acknowledged);
+      this.#find(RUN_FILE, 'is damaged: any acknowledged write may be missing at the end of the log');
+    } else if (told && lastSequence < acknowledged) {
       this.#lose(acknowledged);
       const missing = `${acknowledged - lastSequence} acknowledged writes are missing at its end`;
       this.#find(this.#names.filter((name) => LOG.test(name)).at(-1) ?? 'the log', missing);

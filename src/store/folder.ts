@@ -117,7 +117,7 @@ function tellRepair({ folder, findings, originals, incomplete, sessions }: Repai
   const what = findings.map(({ file, what }) => `${file} ${what}`).join('; ');
   process.emitWarning(
     `The database in ${folder} was damaged (${what}) and has been repaired on a copy. The damaged files are in ` +
-      `${originals}, with a report. ${incomplete ? `A part of what was stored is lost. ${UNTOLD} ` : 'Nothing is lost. '}` +
+      `${originals}, with a report. ${incomplete ? `A part of what was stored may be lost. ${UNTOLD} ` : 'Nothing is lost. '}` +
       `${sessions.length} sessions are damaged; recover() tells them.`,
     'DurableTurnWarning',
   );

@@ -190,6 +190,6 @@ function suspicion(heads: ReadonlyMap<string, number>, lostUpTo: number, lost: r
       (heads.get(sessionId) ?? 0) <= lostUpTo ||
       lost.some((keys) => keys === null || (key.compare(keys.from) >= 0 && key.compare(keys.to) <= 0));
     if (!mayBeOld) return undefined;
-    return `A part of the database was lost: session ${JSON.stringify(sessionId)} may have gone back to an older state.`;
+    return `A part of the database may be lost: session ${JSON.stringify(sessionId)} may have gone back to an older state.`;
   };
 }

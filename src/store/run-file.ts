@@ -1,7 +1,8 @@
 /**
  * Owns the small file beside the database that says how the last run went: whether it was closed, what LevelDB was
  * doing when it died, and up to which write it had acknowledged.
- * Must not know the database. Without the file, or where it is damaged, nothing is claimed.
+ * Must not know the database. Without the file nothing is claimed; a file that is there and cannot be read said
+ * something once, and may have said anything.
  *
  * It is written with every commit and never synced: a killed process leaves it exact, a power loss leaves it older
  * than the database, never newer, since a commit is synced before it is acknowledged here.
@@ -22,7 +23,7 @@ export type Stage = 'reading' | 'open' | 'closed';
 
 export interface LastRun {
   readonly stage: Stage;
-  /** The number of the last write that was acknowledged. */
+  /** The number of the last write that was acknowledged; infinite where the file is damaged, and no number is too high. */
   readonly acknowledged: number;
 }
 
@@ -33,19 +34,33 @@ const NUMBER_BYTES = 6;
 const END = NUMBER_AT + NUMBER_BYTES + 4;
 const STAGES: readonly Stage[] = ['reading', 'open', 'closed'];
 
+/**
+ * Of a file that is there and cannot be read, or of what lies under its name and is no file. What damaged it may have
+ * cut the log as well, and nothing else would tell: turns would be resumed from an older state (I5).
+ */
+const DAMAGED: LastRun = { stage: 'reading', acknowledged: Number.POSITIVE_INFINITY };
+
 /** @returns null where nothing is known. */
 export function readLastRun(folder: string): LastRun | null {
   let bytes: Buffer;
   try {
     bytes = readFile(join(folder, RUN_FILE), NOT_FOLLOWING);
-  } catch {
-    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : DAMAGED;
   }
-  const stage = STAGES[bytes[STAGE_AT] ?? -1];
-  if (bytes.length !== END || bytes.toString('latin1', 0, STAGE_AT) !== TITLE || stage === undefined) return null;
-  if (crc32(bytes.subarray(NUMBER_AT, END - 4)) !== bytes.readUInt32LE(END - 4)) return null;
+  if (isUnwritten(bytes)) return null;
+  if (bytes.length !== END || bytes.toString('latin1', 0, STAGE_AT) !== TITLE) return DAMAGED;
+  if (crc32(bytes.subarray(NUMBER_AT, END - 4)) !== bytes.readUInt32LE(END - 4)) return DAMAGED;
+  const stage = STAGES[bytes[STAGE_AT] as number] ?? DAMAGED.stage;
   return { stage, acknowledged: bytes.readUIntLE(NUMBER_AT, NUMBER_BYTES) };
 }
+
+/**
+ * As a crash leaves it before the first write, or a power loss before that is on disk: it is made, gets its length, then
+ * all of its bytes, and lies in one sector ever after. So no crash cuts it, nor mixes two of its states.
+ */
+const isUnwritten = (bytes: Buffer): boolean =>
+  bytes.length === 0 || (bytes.length === END && bytes.every((byte) => byte === 0));
 
 /** The file of the present run, from the moment at which LevelDB has opened its files. Two system calls of some microseconds are all that a commit or a read pays for it. */
 export class RunFile implements Watch {

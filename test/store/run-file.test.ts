@@ -1,24 +1,26 @@
-// The file that says how the last run went: exact after a kill, never newer than the database, and only ever a help.
+// The file that says how the last run went: exact after a kill, never newer than the database. Where it is missing nothing
+// is claimed; where it is damaged, the end of the log may be damaged as well.
 import {
-  appendFileSync,
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readFolder } from '../../src/store/folder-content.js';
-import { diedAtWork } from '../../src/store/inspect.js';
+import { diedAtWork, verifyFolder } from '../../src/store/inspect.js';
 import { openLevelStore } from '../../src/store/level-store.js';
 import { RUN_FILE, RunFile, readLastRun } from '../../src/store/run-file.js';
-import { appended, rewritten } from './fixtures.js';
+import { appended, rewritten, textsOf } from './fixtures.js';
 import { temporaryFolder } from './world.js';
 
 let path = '';
@@ -73,31 +75,82 @@ describe('the file of a run', () => {
     }
   });
 
-  it('claims nothing where it is missing, cut, longer, or has another bit anywhere but in the stage', () => {
+  it('claims nothing where it is missing, or as a crash leaves it that came before its first write', () => {
     expect(readLastRun(path)).toBeNull();
     new RunFile(path, 123_456).end(true);
+    const { length } = readFileSync(file());
+    for (const bytes of [Buffer.alloc(0), Buffer.alloc(length)]) {
+      writeFileSync(file(), bytes);
+      expect(readLastRun(path)).toBeNull();
+    }
+  });
+
+  it('may have said anything where it is cut, longer, zeros of another length, or has another bit anywhere but in the stage', () => {
+    new RunFile(path, 123_456).end(true);
     const intact = readFileSync(file());
+    const damaged = { stage: 'reading', acknowledged: Number.POSITIVE_INFINITY };
+    // Behind the title, which ends its line.
+    const stageAt = (intact.indexOf('\n') + 1) * 8;
     for (let bit = 0; bit < intact.length * 8; bit += 1) {
       const bytes = Buffer.from(intact);
       bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
       writeFileSync(file(), bytes);
-      expect([undefined, 123_456]).toContain(readLastRun(path)?.acknowledged);
+      if (bit >= stageAt && bit < stageAt + 64) expect(readLastRun(path)?.acknowledged, `bit ${bit}`).toBe(123_456);
+      else expect(readLastRun(path), `bit ${bit}`).toEqual(damaged);
+      // A stage that is none: all tables are looked at.
+      if (bit === stageAt + 7) expect(diedAtWork(path)).toBe(true);
     }
-    writeFileSync(file(), intact);
-    appendFileSync(file(), 'x');
-    expect(readLastRun(path)).toBeNull();
-    truncateSync(file(), 20);
-    expect(readLastRun(path)).toBeNull();
+    const others = [
+      intact.subarray(0, 20),
+      Buffer.concat([intact, Buffer.from('x')]),
+      Buffer.alloc(20),
+      Buffer.alloc(43),
+    ];
+    for (const bytes of others) {
+      writeFileSync(file(), bytes);
+      expect(readLastRun(path)).toEqual(damaged);
+    }
   });
 
-  it('that cannot be written stops nothing', async () => {
+  it('tells of a database of which every file is gone, also where it is damaged itself', async () => {
+    writeFileSync(file(), 'x'.repeat(42));
+    await expect(openLevelStore({ path })).rejects.toMatchObject({
+      code: 'TURN_DAMAGED',
+      message: expect.stringContaining('held a database, and none of its files is left'),
+    });
+  });
+
+  it('that cannot be written stops nothing: what is in its place is kept beside the database', async () => {
+    const store = await openLevelStore({ path });
+    await store.commit(appended(await store.head('s'), 's', ['a']));
+    await store.close();
+    rmSync(file());
     mkdirSync(file());
     for (let i = 0; i < 2; i += 1) {
-      const store = await openLevelStore({ path });
-      await store.commit(appended(await store.head('s'), 's', ['a']));
-      await store.close();
+      const again = await openLevelStore({ path });
+      await again.commit(appended(await again.head('s'), 's', ['a']));
+      await again.close();
     }
-    expect(readLastRun(path)).toBeNull();
+    expect(statSync(join(path, 'damaged-1', RUN_FILE)).isDirectory()).toBe(true);
+    expect(readLastRun(path)).toEqual({ stage: 'closed', acknowledged: readFolder(path).lastSequence });
+  });
+});
+
+describe('a store whose file of the last run is damaged, and nothing else', () => {
+  it('opens with everything, and leaves turns in progress to a person', async () => {
+    const store = await openLevelStore({ path });
+    await store.commit(appended(undefined, 's', ['a', 'b']));
+    await store.close();
+    truncateSync(file(), 20);
+    const told = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const again = await openLevelStore({ path });
+    expect(`${told.mock.calls[0]?.[0]}`).toMatch(/durable-turn\.run is damaged.*A part of what was stored may be lost/);
+    told.mockRestore();
+    expect(textsOf(await again.messages('s'))).toEqual(['a', 'b']);
+    expect(await again.damagedSessions('agent')).toMatchObject([{ sessionId: 's' }]);
+    await again.close();
+    // With a new one: there is nothing to repair any more.
+    expect((await verifyFolder(path)).findings).toEqual([]);
   });
 });
 
@@ -108,13 +161,15 @@ describe.skipIf(process.platform === 'win32')('a link under the name of the file
       new RunFile(elsewhere, 1_000_000).end(true);
       const target = join(elsewhere, RUN_FILE);
       const before = readFileSync(target);
-      symlinkSync(target, file());
-      expect(readLastRun(path)).toBeNull();
       const store = await openLevelStore({ path });
       await store.commit(appended(undefined, 's', ['a']));
       await store.close();
-      expect(readFileSync(target)).toEqual(before);
+      rmSync(file());
+      symlinkSync(target, file());
+      expect(readLastRun(path)?.acknowledged).toBe(Number.POSITIVE_INFINITY);
       await (await openLevelStore({ path })).close();
+      expect(readFileSync(target)).toEqual(before);
+      expect(lstatSync(file()).isFile()).toBe(true);
     } finally {
       rmSync(elsewhere, { recursive: true, force: true });
     }
@@ -154,7 +209,9 @@ describe('a store', () => {
       new Promise<Error>((resolve) => process.once('warning', resolve)),
       openLevelStore({ path }),
     ]);
-    expect(warning.message).toMatch(/acknowledged writes are missing at its end.*A part of what was stored is lost/);
+    expect(warning.message).toMatch(
+      /acknowledged writes are missing at its end.*A part of what was stored may be lost/,
+    );
     // All were in progress: none can be trusted to be where it was.
     const told = await again.damagedSessions('agent');
     expect(told.length).toBeGreaterThan(5);

@@ -36,6 +36,6 @@ export const repair: Verb = {
 };
 
 function lossOf({ incomplete, sessions }: RepairReport): string {
-  if (incomplete) return `A part of what was stored is lost. ${UNTOLD}`;
+  if (incomplete) return `A part of what was stored may be lost. ${UNTOLD}`;
   return sessions.length === 0 ? 'Nothing is lost.' : `Damaged: ${plural(sessions.length, 'session')}.`;
 }

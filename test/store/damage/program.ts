@@ -175,9 +175,7 @@ class Look {
     for (const sessionId of [...this.#damaged, ...this.#withoutCheckpoint])
       if (!this.#told.has(sessionId)) this.#wrong.push(`${sessionId}: damaged, and nobody was told`);
     // Of what is lost without a trace, nobody can tell whose it was; but it has to be said.
-    const lost = this.#warnings.some(
-      (message) => message.includes('is lost.') && !message.includes('Nothing is lost.'),
-    );
+    const lost = this.#warnings.some((message) => message.includes('may be lost.'));
     if (this.#older.length + this.#gone.length > 0 && !lost) {
       this.#wrong.push(`${this.#older.length} sessions went back and ${this.#gone.length} are gone without a word`);
     }
