@@ -1,6 +1,6 @@
 /**
- * Owns what people do to turns: cancel, settle a call in doubt, resume, abandon - whether a turn runs, is parked,
- * interrupted, ended or cannot be read. Must not know how it goes on.
+ * Owns what people do to turns: cancel, settle a call in doubt, resume, abandon - whether a turn has not begun, runs,
+ * is parked, interrupted, ended or cannot be read. Must not know how it goes on.
  */
 
 import { REASON_BYTES } from '../../machines/index.js';
@@ -18,7 +18,7 @@ import { reviewOf } from './announcements.js';
 import { checkFilter } from './check-options.js';
 import { fromRecord } from './outcome.js';
 import type { Answer, Recovery } from './recovery.js';
-import { cancelResting, RestingTurn } from './resting-turn.js';
+import { cancelPromised, cancelResting, RestingTurn } from './resting-turn.js';
 import type { Roster } from './roster.js';
 import { type CallOutcome, errorText, outputOf } from './tool-calls.js';
 import type { CancelOptions, Turn } from './turn-handles.js';
@@ -44,9 +44,13 @@ export class People {
       if (driver?.turnId === turnId) await driver.cancel(reason, options.keepPartialText === true);
       const head = await this.roster.head(sessionId);
       if (head?.turnId === turnId && head.inProgress) await cancelResting(this.roster, head, reason);
+      else if (head?.nextTurnId === turnId) await cancelPromised(this.roster, head, turnId, reason);
       const outcome = await this.roster.store.outcome(turnId);
       if (outcome === undefined) throw notFound(turnId);
-      return fromRecord(outcome);
+      const ended = fromRecord(outcome);
+      // A cancel that was reported as failed may be durable all the same: whoever holds the turn learns it now.
+      this.roster.handles.rested(turnId, ended);
+      return ended;
     });
   }
 

@@ -1,12 +1,13 @@
 /**
- * Owns what people do to a turn that no driver runs: it is parked, interrupted, ended or unreadable. Each of their
- * words is a commit of its own, durable before it is told, whether the route is free or not.
+ * Owns what people do to a turn that no driver runs: it was only promised, is parked, interrupted, ended or
+ * unreadable. Each of their words is a commit of its own, durable before it is told, whether the route is free or not.
  * Must not know how the turn goes on.
  */
 
 import { allowTwins, canGoOn, type Decision, type DecisionResult, decide } from '../core/batch.js';
 import { TurnError } from '../core/errors.js';
 import type { TurnOutcome } from '../core/events.js';
+import { NO_USAGE } from '../core/messages.js';
 import type { Grant, Head } from '../core/records.js';
 import type { HeadWriter } from './head-writer.js';
 import { outputBytesOf } from './options.js';
@@ -123,4 +124,42 @@ export async function cancelResting(roster: Roster, head: Head, reason: string |
   // As a driver tells it: whoever watches phases sees the last one.
   roster.announcer.announce({ type: 'phase', phase: 'cancelled' }, turn, true);
   roster.endResting(turn, outcome);
+}
+
+/**
+ * A turn that waits for its route has not begun: the input it would have begun with is taken back. Its id stays known,
+ * so that whoever sends it again gets the end of this turn and starts no other one.
+ */
+export async function cancelPromised(
+  roster: Roster,
+  head: Head,
+  turnId: string,
+  reason: string | undefined,
+): Promise<void> {
+  const { store, settings, announcer } = roster;
+  const { sessionId } = head;
+  const inputs = await store.inbox(sessionId);
+  const outcome: TurnOutcome = {
+    status: 'cancelled',
+    ...(reason === undefined ? {} : { reason }),
+    text: '',
+    usage: NO_USAGE,
+  };
+  // The head is that of the turn before.
+  const unbegun: Head = { ...head, context: inputs[0]?.context ?? null, startedAt: null };
+  const parts = {
+    inbox: { put: [], remove: inputs },
+    seen: inputs.map(({ messageId }) => ({ messageId, turnId })),
+    outcomes: [outcomeRecord(outcome, turnId, unbegun, 0, settings.clock.now())],
+  };
+  const patch: Partial<Head> = {
+    waitingInput: 0,
+    nextTurnId: null,
+    outcomesDue: settings.onOutcome === undefined ? head.outcomesDue : withDue(head.outcomesDue, turnId),
+  };
+  const writer = roster.writerOf(head);
+  await writer.write(writer.next(parts, null, patch));
+  roster.endResting({ sessionId, turnId }, outcome);
+  // A view that promises the turn is out of date.
+  announcer.feeds.renew(sessionId);
 }

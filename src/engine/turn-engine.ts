@@ -100,7 +100,7 @@ export interface TurnEngine<X = Json> {
   abandonTurn(turnId: string, reason: string): Promise<void>;
   /**
    * Durable when it resolves: a cancelled turn never comes back. Running, parked, interrupted and unreadable turns
-   * alike; a turn that ended before keeps its outcome. @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_FAILED.
+   * alike; one that waits for its route takes its input with it; one that ended before keeps its outcome. @throws {TurnError} TURN_NOT_FOUND, TURN_STORE_FAILED.
    */
   cancelTurn(turnId: string, options?: CancelOptions): Promise<TurnOutcome>;
   /**

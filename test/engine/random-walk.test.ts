@@ -195,7 +195,8 @@ for (let seed = 33; seed <= 52; seed += 1) {
     expect(walk.doubled).toEqual([]);
     for (const { sessionId, messageId } of walk.accepted) {
       const joined = (await world.messages(sessionId)).filter(({ meta }) => meta.id === messageId);
-      expect(joined, `${messageId} in ${sessionId}`).toHaveLength(1);
+      const times = world.witness.unbegun.has(`${sessionId} ${messageId}`) ? 0 : 1;
+      expect(joined, `${messageId} in ${sessionId}`).toHaveLength(times);
     }
   });
 }

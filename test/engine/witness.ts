@@ -1,6 +1,7 @@
 // Looks at the store after every commit of every test, and at what the engine does: the invariants that hold always
 // need no test of their own. What it finds fails the test at its end.
 import type { Commit, TurnStore } from '../../src/core/ports.js';
+import type { InboxRecord } from '../../src/core/records.js';
 import type { ModelRequest, TurnEvent } from '../../src/index.js';
 
 export class Witness {
@@ -10,6 +11,8 @@ export class Witness {
   private readonly ends = new Map<string, string>();
   /** Input that was on disk once. */
   private readonly inputs = new Map<string, Set<string>>();
+  /** Input of turns that were cancelled before they began: session and message id. */
+  readonly unbegun = new Set<string>();
   private readonly messages = new Set<string>();
   private readonly ended = new Set<string>();
 
@@ -18,7 +21,7 @@ export class Witness {
   }
 
   /** Called for each commit that was applied, before anybody hears that it was. */
-  async afterCommit({ head, transcript }: Commit): Promise<void> {
+  async afterCommit({ head, transcript, outcomes, inbox }: Commit): Promise<void> {
     const session = await this.store.load(head.sessionId);
     if (session?.head.revision !== head.revision) return;
     const marked = (await this.store.markers(head.agent)).some((marker) => marker.sessionId === head.sessionId);
@@ -33,6 +36,10 @@ export class Witness {
     }
     if (session.messages.length !== head.count)
       this.found(`I3: ${session.messages.length} messages, not ${head.count}`);
+    for (const { turnId } of outcomes ?? []) {
+      this.ended.add(turnId);
+      if (turnId !== head.turnId) this.takeWith(head.sessionId, inbox?.remove ?? []);
+    }
     this.checkEnds(head.turnId ?? '', head.inProgress, head.ended?.kind);
     this.checkInputs(
       head.sessionId,
@@ -41,6 +48,14 @@ export class Witness {
     );
     if (head.waitingInput !== session.inbox.length && !head.inProgress) {
       this.found(`I11: the head counts ${head.waitingInput} waiting messages, there are ${session.inbox.length}`);
+    }
+  }
+
+  /** A turn that ends before it began takes its input with it. */
+  private takeWith(sessionId: string, inputs: readonly InboxRecord[]): void {
+    for (const { messageId } of inputs) {
+      this.inputs.get(sessionId)?.delete(messageId);
+      this.unbegun.add(`${sessionId} ${messageId}`);
     }
   }
 

@@ -240,7 +240,8 @@ export class Race {
     if (new Set(this.landed).size !== this.landed.length) faults.push(`doubled: ${this.landed.join(' ')}`);
     for (const { sessionId, messageId } of this.accepted) {
       const joined = (await world.messages(sessionId)).filter(({ meta }) => meta.id === messageId).length;
-      if (joined !== 1) faults.push(`I11: ${messageId} is in ${sessionId} ${joined} times`);
+      const wanted = world.witness.unbegun.has(`${sessionId} ${messageId}`) ? 0 : 1;
+      if (joined !== wanted) faults.push(`I11: ${messageId} is in ${sessionId} ${joined} times`);
     }
     for (const [turnId, { status }] of this.told) {
       const kept = await world.store.outcome(turnId);

@@ -15,6 +15,14 @@ function inputsOf(view: View, sessionId: string): { readonly joined: string[]; r
   };
 }
 
+/** Input of a turn that was cancelled before it began goes with that turn, whose end is on disk. */
+export function wentUnbegun(view: View, sessionId: string, messageId: string): boolean {
+  const turnId = view.seen.get(`${sessionId}!${messageId}`) ?? '';
+  const list = [...(view.archive.get(sessionId) ?? []), ...(view.messages.get(sessionId) ?? [])];
+  const began = view.heads.get(sessionId)?.turnId === turnId || list.some(({ meta }) => meta.turnId === turnId);
+  return view.outcomes.get(turnId)?.status === 'cancelled' && !began;
+}
+
 function checkHead(view: View, sessionId: string, head: Head, complain: Complain): void {
   const due = head.inProgress || head.outcomesDue.length > 0;
   if (due !== view.markers.has(sessionId)) complain(`I2: ${sessionId} ${due ? 'lacks its' : 'has a'} marker`);
@@ -56,7 +64,9 @@ function checkStep(before: View, after: View, from: Head, to: Head, complain: Co
   const known = inputsOf(before, sessionId);
   const now = inputsOf(after, sessionId);
   const all = new Set([...now.joined, ...now.waiting]);
-  for (const id of [...known.joined, ...known.waiting]) if (!all.has(id)) complain(`I11: input ${id} is gone`);
+  for (const id of [...known.joined, ...known.waiting]) {
+    if (!all.has(id) && !wentUnbegun(after, sessionId, id)) complain(`I11: input ${id} is gone`);
+  }
   checkDeadlines(before, after, from, to, complain);
 }
 

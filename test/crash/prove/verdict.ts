@@ -1,8 +1,11 @@
 // The verdict on the end of a schedule: the receiver's own count of effects against what the journal and the model were
 // told. The engine has no say in it.
+
+import { sessionOfTurn } from '../../../src/core/ids.js';
 import type { CallRecord } from '../../../src/index.js';
 import type { Situation } from './life.js';
 import type { Outside } from './outside.js';
+import { wentUnbegun } from './rules.js';
 import type { Scenario } from './scenario.js';
 import { type View, viewOf } from './view.js';
 
@@ -60,8 +63,8 @@ function countEffects(scenario: Scenario, view: View, outside: Outside, faults: 
 /** What has to be true of every session that rests. */
 function checkRest(scenario: Scenario, view: View, outside: Outside, faults: string[]): void {
   for (const head of view.heads.values()) {
-    const { sessionId, ended, waitingInput, outcomesDue } = head;
-    if (ended === null || !(scenario.ends ?? ENDS).includes(ended.kind)) {
+    const { sessionId, turnId, ended, waitingInput, outcomesDue } = head;
+    if (turnId !== null && (ended === null || !(scenario.ends ?? ENDS).includes(ended.kind))) {
       faults.push(`${sessionId} ended as ${ended?.kind} (${ended?.reason ?? ''})`);
     }
     if (waitingInput > 0 || outcomesDue.length > 0) faults.push(`I11: ${sessionId} rests, and something waits in it`);
@@ -79,6 +82,7 @@ function checkRest(scenario: Scenario, view: View, outside: Outside, faults: str
   for (const [messageId, turnId] of outside.turns) {
     const sessions = [...view.messages.values(), ...view.archive.values()];
     const times = sessions.flat().filter(({ meta }) => meta.id === messageId).length;
+    if (wentUnbegun(view, sessionOfTurn(turnId) ?? '', messageId) && times === 0) continue;
     if (times !== 1 && scenario.removes !== true) faults.push(`I11: ${messageId} of ${turnId} is there ${times} times`);
   }
 }

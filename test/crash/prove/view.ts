@@ -23,8 +23,8 @@ export interface View {
   readonly checkpoints: Map<string, Checkpoint>;
   readonly calls: Map<string, CallRecord>;
   readonly inbox: Map<string, InboxRecord[]>;
-  /** `session!message` */
-  readonly seen: Set<string>;
+  /** The turn, by `session!message`. */
+  readonly seen: Map<string, string>;
   readonly outcomes: Map<string, OutcomeRecord>;
   readonly reviews: ReviewRecord[];
   readonly markers: Map<string, Marker>;
@@ -71,7 +71,7 @@ function emptyView(): View {
     checkpoints: new Map(),
     calls: new Map(),
     inbox: new Map(),
-    seen: new Set(),
+    seen: new Map(),
     outcomes: new Map(),
     reviews: [],
     markers: new Map(),
@@ -124,7 +124,7 @@ function sortIn(view: View, kind: Kind, key: string, value: Json): void {
   else if (kind === 'turn') view.checkpoints.set(key, value as unknown as Checkpoint);
   else if (kind === 'call') view.calls.set((value as unknown as CallRecord).callId, value as unknown as CallRecord);
   else if (kind === 'inbox') listIn(view.inbox, session.slice(4)).push(fields.input as unknown as InboxRecord);
-  else if (kind === 'seen') view.seen.add(key);
+  else if (kind === 'seen') view.seen.set(key, fields.turnId as string);
   else if (kind === 'outcome') view.outcomes.set((value as unknown as OutcomeRecord).turnId, value as never);
   else if (kind === 'review') view.reviews.push(fields.review as unknown as ReviewRecord);
   else if (kind === 'marker') view.markers.set((value as unknown as Marker).sessionId, value as unknown as Marker);
