@@ -10,9 +10,9 @@ import type { TurnStore } from '../core/ports.js';
 import type { Backing } from './database.js';
 import { reserveFolder, resolveFolder } from './folder.js';
 import type { MigrationProgress } from './migration.js';
+import { pieceByPiece } from './pieces.js';
 import { openShared } from './shared-store.js';
 import { LevelTurnStore } from './store.js';
-import type { Level } from './tables.js';
 
 export type { TurnStore } from '../core/ports.js';
 export type { MigrationProgress } from './migration.js';
@@ -82,11 +82,11 @@ export function memoryStore(): TurnStore {
 }
 
 function memoryBacking(): Backing {
-  const level = new MemoryLevel<string, Buffer>();
+  const level = pieceByPiece(new MemoryLevel<string, Buffer>({ valueEncoding: 'buffer' }));
   return {
     async open() {
       await level.open();
-      return level as unknown as Level;
+      return level;
     },
     release() {},
   };

@@ -5,6 +5,7 @@
 import { Level } from 'level';
 import { messageOf, TurnError } from '../core/errors.js';
 import { lockedError } from './owner.js';
+import { pieceByPiece } from './pieces.js';
 import type { Level as OpenLevel } from './tables.js';
 
 /**
@@ -25,27 +26,6 @@ export async function openDatabase(folder: string, createIfMissing: boolean, sho
 /** Not open yet. Whoever opens it writes to it as a store does. */
 export const levelIn = (folder: string, createIfMissing: boolean): OpenLevel =>
   pieceByPiece(new Level<string, Buffer>(folder, { createIfMissing, valueEncoding: 'buffer' }));
-
-type Piece =
-  | { readonly type: 'put'; readonly key: string; readonly value: Buffer }
-  | { readonly type: 'del'; readonly key: string };
-
-/**
- * LevelDB takes a batch as an array or piece by piece. Of an array each operation is copied twice and asked for its
- * fields by name, which costs as much as the write. Nothing is written before the last piece: it is as atomic.
- */
-function pieceByPiece(level: Level<string, Buffer>): OpenLevel {
-  const begin = level.batch.bind(level);
-  const batch = async (ops: readonly Piece[], options: { readonly sync: boolean }): Promise<void> => {
-    const pieces = begin();
-    for (const op of ops) {
-      if (op.type === 'put') pieces.put(op.key, op.value);
-      else pieces.del(op.key);
-    }
-    await pieces.write(options);
-  };
-  return Object.assign(level as unknown as OpenLevel, { batch });
-}
 
 /** @param opened Where LevelDB looked: its words name files there. */
 function openingError(folder: string, error: unknown, opened: string): TurnError {
