@@ -54,8 +54,8 @@ describe('counts that no machine changes', () => {
   });
 
   it('a turn writes a bounded number of bytes for each byte of new content', () => {
-    expect(countOf('B6', "bytes written / bytes of new content, effect 'none'")).toBeLessThan(1.5);
-    expect(countOf('B6', "bytes written / bytes of new content, effect 'external'")).toBeLessThan(2.3);
+    expect(countOf('B6', "bytes handed to LevelDB / bytes of new content, effect 'none'")).toBeLessThan(1.5);
+    expect(countOf('B6', "bytes handed to LevelDB / bytes of new content, effect 'external'")).toBeLessThan(2.3);
   });
 
   it('what an iteration writes does not grow with the turn', () => {

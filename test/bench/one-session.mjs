@@ -1,17 +1,7 @@
 // B1, B2 and B6: one turn in one session, its cost beside that of the same bytes, and what it writes.
 import { bytesOf, inFolder, isCommit, rawWrites, recordBatches, straightWrites } from './disk.mjs';
 import { figure } from './figures.mjs';
-import {
-  fixedModel,
-  fixedTool,
-  inMemory,
-  KILOBYTES_2,
-  runTurn,
-  textOf,
-  timedModel,
-  timeTurn,
-  withEngine,
-} from './turns.mjs';
+import { fixedModel, fixedTool, inMemory, KILOBYTES_2, runTurn, timedModel, timeTurn, withEngine } from './turns.mjs';
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
@@ -26,14 +16,11 @@ async function recordTurn(iterations, effect) {
   return batches.filter(isCommit);
 }
 
-/** A turn in a session with so many bytes of history. */
-function timeWithHistory(iterations, effect, historyBytes) {
+/** A turn in a session of its own, in a database of its own. */
+function timeOnDisk(iterations, effect) {
   const model = timedModel(iterations);
   return inFolder((folder) =>
-    withEngine(folder, { model, tools: { work: fixedTool(effect) } }, async (engine) => {
-      if (historyBytes > 0) await engine.importSession('s', historyOf(historyBytes));
-      return timeTurn(engine, model, 's');
-    }),
+    withEngine(folder, { model, tools: { work: fixedTool(effect) } }, (engine) => timeTurn(engine, model, 's')),
   );
 }
 
@@ -43,16 +30,9 @@ function timeInMemory(iterations, effect) {
   return inMemory({ model, tools: { work: fixedTool(effect) } }, (engine) => timeTurn(engine, model, 's'));
 }
 
-function historyOf(bytes) {
-  const message = (n) => ({
-    role: n % 2 === 0 ? 'user' : 'assistant',
-    content: [{ type: 'text', text: textOf(KILOBYTES_2, n) }],
-  });
-  return Array.from({ length: Math.ceil(bytes / KILOBYTES_2) }, (_, n) => message(n));
-}
-
 /** B1 in a process that runs for a while: V8 compiles hot code in steps, over some thousand iterations. */
 export async function effectful({ iterations, rounds, warmUp, counts }) {
+  const young = counts ? undefined : await timeOnDisk(iterations, 'external');
   const recorded = await recordTurn(iterations, 'external');
   // The commits of the input and of the outcome are not those of an iteration.
   const own = recorded.slice(1, -1);
@@ -66,11 +46,10 @@ export async function effectful({ iterations, rounds, warmUp, counts }) {
   });
   if (counts) return [count];
   const times = { ours: [], cpu: [], floor: [], memory: [], raw: [], json: [] };
-  const young = await timeWithHistory(iterations, 'external', 0);
-  for (let done = 0; done < warmUp; done += iterations) await timeWithHistory(iterations, 'external', 0);
+  for (let done = 0; done < warmUp; done += iterations) await timeOnDisk(iterations, 'external');
   for (let round = 0; round < rounds; round += 1) {
     times.floor.push(sum(await straightWrites(own)) / iterations);
-    const { msEach, cpuMsEach } = await timeWithHistory(iterations, 'external', 0);
+    const { msEach, cpuMsEach } = await timeOnDisk(iterations, 'external');
     times.ours.push(msEach);
     times.cpu.push(cpuMsEach);
     times.memory.push((await timeInMemory(iterations, 'external')).msEach);
@@ -98,38 +77,6 @@ function stringifyMs(batches) {
   return performance.now() - began;
 }
 
-/** B1 with a history: nothing of an iteration may cost what the transcript has grown to. */
-export async function longHistory({ iterations, rounds, megabytes }) {
-  await timeWithHistory(iterations, 'external', 0);
-  const times = new Map(megabytes.map((size) => [size, { ms: [], cpu: [] }]));
-  for (let round = 0; round < rounds; round += 1) {
-    for (const size of megabytes) {
-      const { msEach, cpuMsEach } = await timeWithHistory(iterations, 'external', size * 1024 * 1024);
-      times.get(size).ms.push(msEach);
-      times.get(size).cpu.push(cpuMsEach);
-    }
-  }
-  const without = times.get(0);
-  const last = megabytes.at(-1);
-  return megabytes.slice(1).flatMap((size) => [
-    figure({
-      workload: 'B1',
-      name: `iteration behind ${size} MB of history / behind none`,
-      unit: 'ms',
-      rounds: times.get(size).ms,
-      floors: without.ms,
-      ...(size === last ? { target: { atMost: 1.2 } } : {}),
-    }),
-    figure({
-      workload: 'B1',
-      name: `CPU behind ${size} MB of history / behind none`,
-      unit: 'ms',
-      rounds: times.get(size).cpu,
-      floors: without.cpu,
-    }),
-  ]);
-}
-
 /** Iterations of a turn as B1 has it; a debounce takes longer than that, so commits are counted over a long one. */
 const SHORT = 200;
 
@@ -139,7 +86,7 @@ const COMMITS_PER_SECOND = 2 / 2;
 /** B2. Without effects the debounce decides what is written, not the number of iterations. */
 export async function harmless({ iterations, rounds, warmUp }) {
   const found = { perSecond: [], cpu: [], long: [], ms: [] };
-  for (let done = 0; done < warmUp; done += SHORT) await timeWithHistory(SHORT, 'none', 0);
+  for (let done = 0; done < warmUp; done += SHORT) await timeOnDisk(SHORT, 'none');
   for (let round = 0; round < rounds; round += 1) {
     const model = timedModel(iterations);
     const { result, batches } = await inFolder((folder) =>
@@ -152,14 +99,14 @@ export async function harmless({ iterations, rounds, warmUp }) {
     found.perSecond.push(commits / (result.ms / 1000));
     found.long.push(result.cpuMsEach);
     found.ms.push(result.msEach);
-    found.cpu.push((await timeWithHistory(SHORT, 'none', 0)).cpuMsEach);
+    found.cpu.push((await timeOnDisk(SHORT, 'none')).cpuMsEach);
   }
   const row = (name, unit, values, target) =>
     figure({ workload: 'B2', name, unit, rounds: values, ...(target === undefined ? {} : { target }) });
   return [
     row('commits per second', '/s', found.perSecond, { atMost: COMMITS_PER_SECOND }),
     row(`CPU per iteration of a turn of ${SHORT}`, 'ms', found.cpu, { atMost: 0.3 }),
-    row(`CPU per iteration of a turn of ${iterations}`, 'ms', found.long),
+    { ...row(`CPU per iteration of a turn of ${iterations}`, 'ms', found.long), told: true },
     row('iteration', 'ms', found.ms),
   ];
 }
@@ -209,11 +156,12 @@ export async function written({ sizes }) {
     rows.push(
       figure({
         workload: 'B6',
-        name: `bytes written / bytes of new content, effect '${effect}'`,
+        name: `bytes handed to LevelDB / bytes of new content, effect '${effect}'`,
         unit: '',
         rounds: [ratios.at(-1)],
         ...(effect === 'none' ? { target: { atMost: 1.5 } } : {}),
         count: true,
+        told: true,
       }),
       figure({
         workload: 'B6',

@@ -63,17 +63,17 @@ async function withStore(store, options, work) {
 }
 
 /** One turn from its input to its outcome. */
-export async function runTurn(engine, sessionId) {
-  const turn = await engine.startTurn({ sessionId, messageId: 'm1', input: 'go', attended: false });
+export async function runTurn(engine, sessionId, messageId = 'm1') {
+  const turn = await engine.startTurn({ sessionId, messageId, input: 'go', attended: false });
   const outcome = await turn.outcome;
   if (outcome.status !== 'completed') throw new Error(`the turn ended as ${outcome.status}: ${outcome.reason}`);
 }
 
-/** A turn of so many iterations in a session of its own: moments of its model calls, in ms, and the CPU it took. */
-export async function timeTurn(engine, model, sessionId) {
+/** A turn of so many iterations: moments of its model calls, in ms, and the CPU it took. */
+export async function timeTurn(engine, model, sessionId, messageId) {
   model.moments.length = 0;
   model.cpu.length = 0;
-  await runTurn(engine, sessionId);
+  await runTurn(engine, sessionId, messageId);
   const [moments, cpu] = [model.moments, model.cpu];
   const iterations = moments.length - 1;
   return {

@@ -1,7 +1,8 @@
 // Owns which workloads there are and how large they are. Their figures and targets are in the files of the workloads.
 import { importing } from './import-time.mjs';
+import { longHistory } from './long-history.mjs';
 import { grouped } from './many-sessions.mjs';
-import { debounced, effectful, harmless, longHistory, written } from './one-session.mjs';
+import { debounced, effectful, harmless, written } from './one-session.mjs';
 import { parked } from './parked.mjs';
 import { recordedRuns } from './recorded-runs.mjs';
 import { recovery } from './recovery.mjs';
@@ -45,7 +46,7 @@ export const LIMITS = {
 export const SIZES = {
   full: {
     effectful: { iterations: 200, rounds: 15, warmUp: 10_000 },
-    longHistory: { iterations: 100, rounds: 9, megabytes: [0, 1, 10, 50] },
+    longHistory: { iterations: 100, rounds: 9, warmUp: 5_000, megabytes: [0, 1, 10, 50] },
     harmless: { iterations: 20_000, rounds: 3, warmUp: 10_000 },
     debounced: { iterations: 400 },
     grouped: { sessions: 200, iterations: 10, rounds: 9, warmUp: 5 },
@@ -59,7 +60,7 @@ export const SIZES = {
   },
   quick: {
     effectful: { iterations: 50, rounds: 3, warmUp: 50 },
-    longHistory: { iterations: 20, rounds: 3, megabytes: [0, 1, 10] },
+    longHistory: { iterations: 20, rounds: 3, warmUp: 20, megabytes: [0, 1, 10] },
     harmless: { iterations: 500, rounds: 2, warmUp: 200 },
     debounced: { iterations: 400 },
     grouped: { sessions: 50, iterations: 4, rounds: 2, warmUp: 1 },
