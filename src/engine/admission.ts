@@ -104,6 +104,8 @@ export async function rereadCall(
 }
 
 function hasOpenTwin(record: CallRecord, reviews: readonly ReviewRecord[]): boolean {
+  // Nearly always: a large input need not be looked at for it.
+  if (reviews.length === 0) return false;
   const identity = identityOf(record.toolName, record.input);
   for (const review of reviews) {
     if (review.turnId !== record.turnId && identityOf(review.toolName, review.input) === identity) return true;
