@@ -33,14 +33,23 @@ export function clearEpoch(tables: Tables, sessionId: string, epoch: number): As
   return clearRange(tables, 'message', messagesOfEpoch(sessionId, epoch));
 }
 
-/** Deletes everything of a range, a chunk at a time, so that commits get their turn in between. */
-export async function* clearRange(tables: Tables, name: SublevelName, whole: Range): AsyncGenerator<readonly Op[]> {
+/**
+ * Deletes everything of a range, a chunk at a time, so that commits get their turn in between.
+ * @param parts Whether any of it may have parts. Without, a chunk that is not full is the last: nobody looks behind it.
+ */
+export async function* clearRange(
+  tables: Tables,
+  name: SublevelName,
+  whole: Range,
+  parts = true,
+): AsyncGenerator<readonly Op[]> {
   let range = whole;
   for (;;) {
-    const found = await firstDeletions(tables, name, range, SWEEP_KEYS);
+    const found = await firstDeletions(tables, name, range, SWEEP_KEYS, parts);
     const last = found.at(-1);
     if (last === undefined) return;
     yield found.flatMap(({ ops }) => ops);
+    if (!parts && found.length < SWEEP_KEYS) return;
     // Keys are well formed, so the next one is this one with anything behind it.
     range = { gte: `${last.key}\u0000`, lt: range.lt };
   }

@@ -42,26 +42,28 @@ export async function partsBefore(tables: Tables, ops: readonly Op[]): Promise<r
 /**
  * Deletes the first records of a range with their parts: as many as fit into `limit`, and one in any case. None are
  * left where it is empty.
+ * @param parts Whether any of them may have parts.
  */
 export async function firstDeletions(
   tables: Tables,
   kind: SublevelName,
   range: Range,
   limit: number,
+  parts: boolean,
 ): Promise<readonly { readonly key: string; readonly ops: readonly Op[] }[]> {
   const keys = await tables.keys(kind, range, limit);
-  if (kind === PART) return keys.map((key) => ({ key, ops: [del(PART, key)] }));
+  if (!parts || kind === PART) return keys.map((key) => ({ key, ops: [del(kind, key)] }));
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];
-  const parts = await tables.keys(PART, partsBetween(kind, first, last), limit);
+  const found = await tables.keys(PART, partsBetween(kind, first, last), limit);
   const chosen: { key: string; ops: readonly Op[] }[] = [];
   let [at, count] = [0, 0];
   for (const key of keys) {
     const from = at;
-    while (at < parts.length && recordOfPart(parts[at] as string) <= key) at += 1;
+    while (at < found.length && recordOfPart(found[at] as string) <= key) at += 1;
     // Where the look at parts ended, there may be more of this record.
-    const cutOff = at === parts.length && parts.length === limit;
-    const own = cutOff ? [] : parts.slice(from, at).map((part) => del(PART, part));
+    const cutOff = at === found.length && found.length === limit;
+    const own = cutOff ? [] : found.slice(from, at).map((part) => del(PART, part));
     if (cutOff || count + own.length + 1 > limit) break;
     chosen.push({ key, ops: [del(kind, key), ...own] });
     count += own.length + 1;

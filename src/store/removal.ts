@@ -7,6 +7,7 @@
 import { clearRange, SWEEP_KEYS } from './epochs.js';
 import type { Kind, Range } from './keys.js';
 import * as keys from './keys.js';
+import { hasParts } from './part-deletion.js';
 import { decodeRecord, encodeRecord } from './records.js';
 import { bytesOf, readable } from './salvage.js';
 import type { Sessions } from './sessions.js';
@@ -47,14 +48,26 @@ export async function isBeingRemoved(tables: Tables, sessionId: string, snapshot
 
 /** Deletes what is left of a session that is being removed, and says so at the end. */
 export async function* finishedRemoval(tables: Tables, sessionId: string): AsyncGenerator<readonly Op[]> {
-  for (const place of [...withHead(sessionId), ...afterHead(sessionId)]) yield* cleared(tables, place);
+  for (const place of withHead(sessionId)) yield* cleared(tables, place, true);
+  yield* withoutHead(tables, sessionId);
+}
+
+/**
+ * The same right behind the first batch. Each look at a place where nothing is passes over everything that was deleted
+ * behind it, whosever it was: there are as few of them as tell what there is.
+ */
+async function* withoutHead(tables: Tables, sessionId: string): AsyncGenerator<readonly Op[]> {
+  const parts = await hasParts(tables, sessionId);
+  for (const place of afterHead(sessionId)) {
+    if (parts || place[0] !== keys.PART) yield* cleared(tables, place, parts);
+  }
   yield [del('garbage', keys.removalKey(sessionId))];
 }
 
 /** Everything of the range that can be read: what LevelDB cannot read has no key by which it could be deleted. */
-async function* cleared(tables: Tables, [name, range]: Place): AsyncGenerator<readonly Op[]> {
+async function* cleared(tables: Tables, [name, range]: Place, parts: boolean): AsyncGenerator<readonly Op[]> {
   try {
-    yield* clearRange(tables, name, range);
+    yield* clearRange(tables, name, range, parts);
     return;
   } catch (error) {
     if (!isCorruption(error)) throw error;
@@ -95,7 +108,7 @@ export class RemoveJob implements Job {
   async next(tables: Tables): Promise<Step | null> {
     if (this.#rest === null) {
       if (!(await isKnown(tables, this.lane))) return null;
-      this.#rest = finishedRemoval(tables, this.lane);
+      this.#rest = withoutHead(tables, this.lane);
       const ops = await firstBatch(tables, this.lane);
       return { ops, last: false, durable: () => this.#sessions.end(this.lane) };
     }

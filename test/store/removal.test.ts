@@ -132,6 +132,38 @@ describe.each(WORLDS)('a session removed from %s', (name) => {
     });
   });
 
+  it('is looked for once in each place: a look passes over all that was deleted behind it', async () => {
+    await inWorld(name, async (world) => {
+      const store = await world.open();
+      await live(store, 's');
+      await swept(world);
+      const looks: string[] = [];
+      const noted = (how: { readonly gte?: string }): void => {
+        looks.push((how.gte ?? '').split('!')[1] ?? '');
+      };
+      await world.inspect(async ({ level }) => {
+        const [keysOf, entriesOf] = [level.keys.bind(level), level.iterator.bind(level)];
+        let inside = false;
+        level.keys = (how) => {
+          noted(how);
+          // A list of keys can be an iterator inside.
+          inside = true;
+          const found = keysOf(how);
+          inside = false;
+          return found;
+        };
+        level.iterator = (how) => {
+          if (!inside) noted(how);
+          return entriesOf(how);
+        };
+      });
+      await store.remove('s');
+      const places = ['archive', 'call', 'garbage', 'inbox', 'message', 'outcome', 'part', 'quarantine', 'review'];
+      expect(looks.sort()).toEqual([...places, 'seen']);
+      await store.close();
+    });
+  });
+
   it('also goes where it was set aside, with what was kept of it', async () => {
     await inWorld(name, async (world) => {
       const store = await world.open();
