@@ -12,6 +12,7 @@ import { decodeRecord, encodeRecord } from './records.js';
 import { bytesOf, readable } from './salvage.js';
 import type { Sessions } from './sessions.js';
 import { del, isCorruption, type Op, put, type Snapshot, type Tables } from './tables.js';
+import type { Tombstones } from './tombstones.js';
 import type { Job, Step } from './write-queue.js';
 
 type Place = readonly [name: keys.SublevelName, range: Range];
@@ -89,12 +90,14 @@ async function* cleared(tables: Tables, [name, range]: Place, parts: boolean): A
 export class RemoveJob implements Job {
   readonly lane: string;
   readonly #sessions: Sessions;
+  readonly #tombstones: Tombstones;
   /** null until the session is out of sight. */
   #rest: AsyncIterator<readonly Op[]> | null = null;
 
-  constructor(sessionId: string, sessions: Sessions) {
+  constructor(sessionId: string, sessions: Sessions, tombstones: Tombstones) {
     this.lane = sessionId;
     this.#sessions = sessions;
+    this.#tombstones = tombstones;
   }
 
   size(): { readonly ops: number; readonly bytes: number } {
@@ -110,10 +113,13 @@ export class RemoveJob implements Job {
       if (!(await isKnown(tables, this.lane))) return null;
       this.#rest = withoutHead(tables, this.lane);
       const ops = await firstBatch(tables, this.lane);
+      this.#tombstones.add(ops);
       return { ops, last: false, durable: () => this.#sessions.end(this.lane) };
     }
     const step = await this.#rest.next();
-    return step.done === true ? null : { ops: step.value, last: false };
+    if (step.done === true) return null;
+    this.#tombstones.add(step.value);
+    return { ops: step.value, last: false };
   }
 }
 

@@ -32,6 +32,7 @@ import { RemoveJob } from './removal.js';
 import * as scans from './scans.js';
 import { readHead, Sessions } from './sessions.js';
 import { isCorruption, type Tables } from './tables.js';
+import { Tombstones } from './tombstones.js';
 import { WriteQueue } from './write-queue.js';
 
 export class LevelTurnStore implements TurnStore {
@@ -40,6 +41,7 @@ export class LevelTurnStore implements TurnStore {
   readonly #queue: WriteQueue;
   readonly #sessions = new Sessions();
   readonly #leases = new Leases();
+  readonly #tombstones: Tombstones;
   #closing: Promise<void> | null = null;
 
   /** @param tell Gets how far a migration is, at the first opening of a database of an older format. */
@@ -50,6 +52,7 @@ export class LevelTurnStore implements TurnStore {
       if (position !== null) await migrate(tables, position, tell);
       if (first) await sweepGarbage(tables);
     });
+    this.#tombstones = new Tombstones(this.#database);
     this.#queue = new WriteQueue(this.#database, () => this.#sessions.clear());
   }
 
@@ -140,7 +143,8 @@ export class LevelTurnStore implements TurnStore {
   async remove(sessionId: string): Promise<void> {
     this.#checkOpen();
     checkId(sessionId, 'sessionId');
-    await this.#queue.submit(new RemoveJob(sessionId, this.#sessions));
+    await this.#queue.submit(new RemoveJob(sessionId, this.#sessions, this.#tombstones));
+    await this.#tombstones.drop();
   }
 
   async quarantine(sessionId: string, reason: string): Promise<void> {

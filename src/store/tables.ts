@@ -60,6 +60,9 @@ export interface Level {
   get(key: string, options: ReadOptions & typeof BYTES): Promise<Buffer | undefined>;
   iterator(options: Range & typeof BYTES): { nextv(size: number): Promise<Entry[]>; close(): Promise<void> };
   keys(options: Partial<Range> & { readonly limit: number; readonly reverse?: boolean }): { all(): Promise<string[]> };
+  /** LevelDB alone: in memory nothing is left of what was deleted. */
+  approximateSize?(start: string, end: string): Promise<number>;
+  compactRange?(start: string, end: string): Promise<void>;
 }
 export interface Snapshot {
   close(): Promise<void>;
@@ -196,6 +199,18 @@ export class Tables {
   async lastKey(kind: Kind, range: Range): Promise<string | undefined> {
     const [key] = await this.#keys(kind, range, { limit: 1, reverse: true });
     return key;
+  }
+
+  /**
+   * Rewrites what is stored from the first key to the last without what was deleted, unless it is more than `atMost`
+   * bytes on disk.
+   */
+  async compact(name: SublevelName, first: string, last: string, atMost: number): Promise<void> {
+    const { level } = this;
+    const [start, end] = [placeOf(name, first), placeOf(name, last)];
+    const bytes = await level.approximateSize?.(start, end);
+    if (bytes === undefined || bytes > atMost) return;
+    await this.#watched(async () => level.compactRange?.(start, end));
   }
 
   /** Runs reads that must all see the same state. */
