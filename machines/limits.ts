@@ -124,5 +124,7 @@ export const FEED_EVENTS = 1_000;
 export const FEED_CHARS = 1_000_000;
 /** How long they are kept when the last reader has gone. Prevents: a whole snapshot for every short loss of a connection. */
 export const FEED_KEPT_MS = 60_000;
+/** Sessions read at the same time for those who begin to follow them. Prevents: a thousand readers that come back at once and load a thousand transcripts. */
+export const FOLLOW_CONCURRENCY = 8;
 /** Bytes of one stored record: a message, a call, a checkpoint. Prevents: a write that stalls every session. */
 export const RECORD_BYTES = 64 * 1024 * 1024;

@@ -20,6 +20,7 @@ import { Housekeeping } from './housekeeping.js';
 import type { Accepted, Input } from './input.js';
 import { Intake } from './intake.js';
 import { interruptedTurns, sessionOf } from './look-up.js';
+import { Looks } from './looks.js';
 import type { EngineOptions, Settings } from './options.js';
 import { Parked } from './parked.js';
 import { People, type SettleBy } from './people.js';
@@ -49,6 +50,7 @@ function claim({ store, agent }: Settings): void {
 
 class Engine implements TurnEngine {
   private readonly roster: Roster;
+  private readonly looks: Looks;
   private readonly recovery: Recovery;
   private readonly intake: Intake;
   private readonly people: People;
@@ -63,6 +65,7 @@ class Engine implements TurnEngine {
     const roster = new Roster(settings, handles);
     const delivery = new Delivery(roster);
     this.roster = roster;
+    this.looks = new Looks(roster);
     this.recovery = new Recovery(roster, (turnId) => delivery.deliver(turnId));
     this.intake = new Intake(roster, this.recovery);
     this.people = new People(roster, this.recovery);
@@ -113,7 +116,7 @@ class Engine implements TurnEngine {
   }
 
   follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> {
-    return follow(this.roster, sessionId, options);
+    return follow(this.roster, this.looks, sessionId, options);
   }
 
   async recover(options: RecoverOptions = {}): Promise<RecoveryReport> {

@@ -5,14 +5,11 @@
  */
 
 import { TurnError } from '../core/errors.js';
-import type { FollowBody, FollowEvent, SessionView } from '../core/events.js';
+import type { FollowBody, FollowEvent } from '../core/events.js';
 import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
-import { approvalOf, reviewOf } from './announcements.js';
 import type { Feed } from './feed.js';
-import { fromRecord } from './outcome.js';
-import { readable } from './readable.js';
-import { redactView } from './redaction.js';
+import type { Behind, Looks } from './looks.js';
 import type { Roster } from './roster.js';
 
 export interface FollowOptions {
@@ -27,6 +24,7 @@ const OPTIONS: Readonly<Record<keyof FollowOptions, true>> = { after: true, sign
 /** @throws {TypeError} names the field. */
 export function follow(
   roster: Roster,
+  looks: Looks,
   sessionId: string,
   options: FollowOptions = {},
 ): AsyncIterableIterator<FollowEvent> {
@@ -37,7 +35,7 @@ export function follow(
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
     throw new TypeError('signal must be an AbortSignal.');
   }
-  const reader = new Reader(roster, sessionId, after);
+  const reader = new Reader(roster, looks, sessionId, after);
   const events = reader.events(signal);
   return {
     [Symbol.asyncIterator]() {
@@ -52,31 +50,23 @@ export function follow(
   };
 }
 
-/** Whoever follows a session that does not exist yet sees it begin. */
-const NOTHING: SessionView = {
-  messages: [],
-  phase: null,
-  inProgress: false,
-  nextTurnId: null,
-  outcome: null,
-  partial: [],
-  approvals: [],
-  reviews: [],
-};
-
 class Reader {
   private readonly roster: Roster;
+  private readonly looks: Looks;
   private readonly sessionId: string;
   private feed: Feed | undefined;
   private stopped = false;
   /** The next entry of the feed; undefined: nothing is known yet. */
   private place: number | undefined;
   private cursor: string;
-  /** Messages of a view that was read while events went on: they are told once. */
-  private shown: ReadonlySet<string> = new Set();
+  /** Until it is taken. A variable of the generator would hold it, the view of a whole session, while the reader waits. */
+  private event: FollowEvent | undefined;
+  /** Of the view that was told last. */
+  private behind: Behind | undefined;
 
-  constructor(roster: Roster, sessionId: string, after: string | undefined) {
+  constructor(roster: Roster, looks: Looks, sessionId: string, after: string | undefined) {
     this.roster = roster;
+    this.looks = looks;
     this.sessionId = sessionId;
     this.cursor = after ?? '';
   }
@@ -96,14 +86,25 @@ class Reader {
     this.feed = feed;
     this.place = feeds.placeBehind(feed, this.cursor);
     try {
-      for (let event = await this.next(feed); event !== undefined; event = await this.next(feed)) {
-        this.cursor = event.cursor;
-        yield event;
-      }
+      while (await this.isNext(feed)) yield this.take();
     } finally {
       signal?.removeEventListener('abort', stop);
       feeds.leave(this.sessionId, feed);
     }
+  }
+
+  /** false: the stream has ended. */
+  private async isNext(feed: Feed): Promise<boolean> {
+    this.event = await this.next(feed);
+    return this.event !== undefined;
+  }
+
+  /** The next event, which is the caller's from now on. */
+  private take(): FollowEvent {
+    const event = this.event as FollowEvent;
+    this.event = undefined;
+    this.cursor = event.cursor;
+    return event;
   }
 
   /** undefined: the stream has ended. */
@@ -125,47 +126,18 @@ class Reader {
       this.place = place + 1;
       const { entry } = kept;
       if (entry === null) this.place = undefined;
-      else if (entry.type !== 'message' || !this.shown.has(entry.meta.id)) return entry;
+      else if (entry.type !== 'message' || this.behind?.shown.has(entry.meta.id) !== true) return entry;
     }
     return undefined;
   }
 
   private async look(feed: Feed): Promise<FollowEvent | undefined> {
-    const { announcer, settings } = this.roster;
-    const { feeds } = announcer;
-    if (feeds.closed) return undefined;
-    // All of one moment: what is told from here on is behind the view.
-    this.place = feed.end;
-    const { cursor } = feeds;
-    const partial = feeds.partialOf(this.sessionId);
-    const running = this.roster.driverOf(this.sessionId);
-    const { turnId, view } = running ?? (await this.stored());
-    this.shown = new Set(running === undefined ? view.messages.map(({ meta }) => meta.id) : []);
-    const whole = { ...view, partial };
-    const shown = settings.redact === undefined ? whole : redactView(settings.redact, whole);
-    return this.stopped ? undefined : this.told({ type: 'snapshot', ...shown }, turnId, cursor);
-  }
-
-  /** The session as it is on disk, where no driver knows better. */
-  private async stored(): Promise<{ readonly turnId: string; readonly view: SessionView }> {
-    const { store } = this.roster;
-    const session = await store.load(this.sessionId);
-    if (session === undefined) return { turnId: '', view: NOTHING };
-    this.roster.checkOwn(session.head);
-    const { turnId, phase, inProgress, nextTurnId, waiting } = session.head;
-    const ended = inProgress || turnId === null ? undefined : await readable(() => store.outcome(turnId));
-    const asked = session.calls.filter(({ callId }) => waiting?.approvals.includes(callId) === true);
-    const view: SessionView = {
-      messages: session.messages,
-      phase,
-      inProgress,
-      nextTurnId,
-      outcome: ended === undefined ? null : fromRecord(ended),
-      partial: [],
-      approvals: asked.map((call) => approvalOf(this.sessionId, call)),
-      reviews: session.reviews.map((review) => reviewOf(this.sessionId, review)),
-    };
-    return { turnId: turnId ?? '', view };
+    const look = await this.looks.at(this.sessionId, feed);
+    if (look === undefined || this.stopped) return undefined;
+    const { view, turnId, cursor, behind } = look;
+    this.place = behind.place;
+    this.behind = behind;
+    return this.told({ type: 'snapshot', ...view }, turnId, cursor);
   }
 
   private told(body: FollowBody, turnId: string, cursor: string): FollowEvent {

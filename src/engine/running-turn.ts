@@ -162,6 +162,11 @@ export class RunningTurn {
     );
   }
 
+  /** Resolves when everything that was under way is done and told, or the turn is over. */
+  caughtUp(): Promise<void> {
+    return new Promise((resolve) => this.driver.mailbox.enqueue(async () => resolve(), resolve));
+  }
+
   /** Hand-over: tools may settle for a while, then the turn rests where it is; no attempt is spent. */
   async handOver(graceMs: number): Promise<void> {
     this.driver.closing = true;
