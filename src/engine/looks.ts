@@ -48,7 +48,7 @@ export class Looks {
   /** One look at a session after another: those who come while one is under way share the next. */
   private readonly inOrder = new Serial();
   private readonly slots = new Slots(FOLLOW_CONCURRENCY);
-  /** Looks that have not begun yet, by session: only those are of a moment that is to come for whoever asks now. */
+  /** By session, what has not begun yet: a look that has is older than whoever asks now. */
   private readonly next = new Map<string, Promise<Look | undefined>>();
 
   constructor(roster: Roster) {

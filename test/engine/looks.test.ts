@@ -187,3 +187,35 @@ it('a message that is on disk and not told yet when a view is read comes once, h
   const told = client.events.flatMap((event) => (event.type === 'message' ? [event.message.role] : []));
   expect(only(told)).toBe('assistant');
 });
+
+it('a message that a driver has on disk and not told yet comes once, where the driver came while the view was read', async () => {
+  const world = createWorld();
+  const engine = world.boot();
+  const { store } = world.process;
+  const load = store.load.bind(store);
+  const reading = gate();
+  let loads = 0;
+  store.load = async (sessionId) => {
+    loads += 1;
+    if (loads === 1) await reading.opened;
+    return load(sessionId);
+  };
+  const client = new Client(engine);
+  await calm();
+  const turn = await engine.startTurn(hello);
+  const commit = store.commit.bind(store);
+  const held = gate();
+  store.commit = async (change) => {
+    await commit(change);
+    await held.opened;
+  };
+  await until(async () => (await store.messages('s')).length === 2, 'the answer is on disk');
+  reading.open();
+  await calm();
+  expect(viewOf(client).messages).toHaveLength(2);
+  held.open();
+  await within(turn.outcome);
+  await client.told();
+  expect(client.types).not.toContain('message');
+  expect(client.types).toContain('outcome');
+});
