@@ -50,8 +50,11 @@ export class Approvals {
     checkFilter(filter);
     const { store, settings } = this.roster;
     const found: Approval[] = [];
-    for (const { sessionId } of await store.markers(settings.agent)) {
-      if (filter.sessionId !== undefined && filter.sessionId !== sessionId) continue;
+    const sessions =
+      filter.sessionId === undefined
+        ? (await store.markers(settings.agent)).map(({ sessionId }) => sessionId)
+        : [filter.sessionId];
+    for (const sessionId of sessions) {
       const calls = await readable(() => this.waitingIn(sessionId));
       for (const call of calls ?? []) found.push(approvalOf(sessionId, call));
     }
@@ -81,10 +84,12 @@ export class Approvals {
   }
 
   private async waitingIn(sessionId: string): Promise<readonly CallRecord[]> {
-    const { store } = this.roster;
+    const { store, settings } = this.roster;
     const running = this.roster.driverOf(sessionId);
     if (running !== undefined) return running.decisions;
-    const ids = (await this.roster.head(sessionId))?.waiting?.approvals ?? [];
+    const head = await store.head(sessionId);
+    // What waits in a session of another agent is not this one's to decide.
+    const ids = head?.agent === settings.agent ? (head.waiting?.approvals ?? []) : [];
     const calls = await Promise.all(ids.map((id) => store.call(id)));
     return calls.filter((call) => call !== undefined);
   }

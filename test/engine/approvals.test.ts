@@ -51,6 +51,28 @@ it('an attended turn asks, runs what needs nobody meanwhile, and parks once only
   expect(engine.activeTurn('s')?.turnId).toBe(turn.turnId);
 });
 
+it('the approvals of one session are read from it alone, and those of another agent are not told', async () => {
+  const world = createWorld();
+  const tools = { deploy: act(() => 'deployed', { ...needy, unattended: 'park' }) };
+  const engine = world.boot({ tools });
+  for (const sessionId of ['a', 'b', 'c']) {
+    world.says(calls('deploy'));
+    await within((await engine.startTurn({ ...hello, sessionId })).rest);
+  }
+  const { store } = world.process;
+  const read: string[] = [];
+  const head = store.head.bind(store);
+  store.head = (sessionId) => {
+    read.push(sessionId);
+    return head(sessionId);
+  };
+  store.markers = () => Promise.reject(new Error('all sessions were looked at'));
+  expect(await engine.approvals({ sessionId: 'b' })).toMatchObject([{ sessionId: 'b', toolName: 'deploy' }]);
+  expect(await engine.approvals({ sessionId: 'nobody' })).toEqual([]);
+  expect(read).toEqual(['b', 'nobody']);
+  expect(await world.boot({ agent: 'other' }).approvals({ sessionId: 'b' })).toEqual([]);
+});
+
 it('an approval whose deadline passes is refused, and the turn goes on by itself', async () => {
   const world = createWorld();
   world.says(calls('deploy', 'read'), 'then not');
