@@ -30,6 +30,7 @@ export type {
   FollowEvent,
   PartialAnswer,
   Review,
+  SessionEvents,
   SessionView,
   TurnEvent,
   TurnOutcome,

@@ -167,5 +167,13 @@ interface Told {
 
 export type TurnEvent = EventBody & Told;
 
-/** What `follow()` gives. */
 export type FollowEvent = TurnEvent | (FollowBody & Told);
+
+/** What `follow()` gives. */
+export interface SessionEvents extends AsyncIterable<FollowEvent> {
+  /**
+   * What compactions had taken out of the list of the last `snapshot`, oldest first, redacted as it is.
+   * @throws {TurnError} TURN_DAMAGED, TURN_STORE_FAILED.
+   */
+  archive(): Promise<readonly StoredMessage[]>;
+}

@@ -6,7 +6,7 @@
 import type { DecisionResult } from '../core/batch.js';
 import { describeTools, type ToolDescription } from '../core/describe-tools.js';
 import { TurnError } from '../core/errors.js';
-import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
+import type { Approval, FollowEvent, Review, SessionEvents, TurnOutcome } from '../core/events.js';
 import { checkId, sessionOfTurn } from '../core/ids.js';
 import type { Json } from '../core/json.js';
 import type { Message } from '../core/messages.js';
@@ -115,7 +115,7 @@ class Engine implements TurnEngine {
     return sessionOf(this.roster, sessionId);
   }
 
-  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> {
+  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> & SessionEvents {
     return follow(this.roster, this.looks, sessionId, options);
   }
 

@@ -5,11 +5,13 @@
  */
 
 import { TurnError } from '../core/errors.js';
-import type { FollowBody, FollowEvent } from '../core/events.js';
+import type { FollowBody, FollowEvent, SessionEvents } from '../core/events.js';
 import { checkFields } from '../core/fields.js';
 import { checkId } from '../core/ids.js';
+import type { StoredMessage } from '../core/messages.js';
 import type { Feed } from './feed.js';
 import type { Behind, Looks } from './looks.js';
+import { redactMessages } from './redaction.js';
 import type { Roster } from './roster.js';
 
 export interface FollowOptions {
@@ -27,7 +29,7 @@ export function follow(
   looks: Looks,
   sessionId: string,
   options: FollowOptions = {},
-): AsyncIterableIterator<FollowEvent> {
+): AsyncIterableIterator<FollowEvent> & SessionEvents {
   checkId(sessionId, 'sessionId');
   checkFields(options, OPTIONS);
   const { after, signal } = options;
@@ -47,6 +49,7 @@ export function follow(
       reader.stop();
       return events.return(undefined);
     },
+    archive: () => reader.archive(),
   };
 }
 
@@ -63,6 +66,8 @@ class Reader {
   private event: FollowEvent | undefined;
   /** Of the view that was told last. */
   private behind: Behind | undefined;
+  /** Messages that were given as archived: they are told once, too. */
+  private archived: ReadonlySet<string> = new Set();
 
   constructor(roster: Roster, looks: Looks, sessionId: string, after: string | undefined) {
     this.roster = roster;
@@ -74,6 +79,16 @@ class Reader {
   stop(): void {
     this.stopped = true;
     this.feed?.wake();
+  }
+
+  async archive(): Promise<readonly StoredMessage[]> {
+    const count = this.behind?.archived ?? 0;
+    if (count === 0) return [];
+    const { store, settings } = this.roster;
+    // It only grows, at its end: what came since the view is told behind it.
+    const archive = (await store.archive(this.sessionId)).slice(0, count);
+    this.archived = new Set(archive.map(({ meta }) => meta.id));
+    return settings.redact === undefined ? archive : redactMessages(settings.redact, archive);
   }
 
   async *events(signal: AbortSignal | undefined): AsyncGenerator<FollowEvent, undefined> {
@@ -126,9 +141,13 @@ class Reader {
       this.place = place + 1;
       const { entry } = kept;
       if (entry === null) this.place = undefined;
-      else if (entry.type !== 'message' || this.behind?.shown.has(entry.meta.id) !== true) return entry;
+      else if (entry.type !== 'message' || !this.has(entry.meta.id)) return entry;
     }
     return undefined;
+  }
+
+  private has(messageId: string): boolean {
+    return this.behind?.shown.has(messageId) === true || this.archived.has(messageId);
   }
 
   private async look(feed: Feed): Promise<FollowEvent | undefined> {
@@ -137,6 +156,7 @@ class Reader {
     const { view, turnId, cursor, behind } = look;
     this.place = behind.place;
     this.behind = behind;
+    this.archived = new Set();
     return this.told({ type: 'snapshot', ...view }, turnId, cursor);
   }
 

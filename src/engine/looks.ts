@@ -11,12 +11,15 @@ import { fromRecord } from './outcome.js';
 import { readable } from './readable.js';
 import { redactView } from './redaction.js';
 import type { Roster } from './roster.js';
+import type { RunningTurn } from './running-turn.js';
 import { Serial } from './serial.js';
 import { Slots } from './slots.js';
 
 /** Where readers go on behind a view. They keep it for as long as they read, so it holds nothing of the view itself. */
 export interface Behind {
   readonly place: number;
+  /** How many messages compactions had taken out of the list of the view. */
+  readonly archived: number;
   /** Messages of the view that come behind it as events as well: they are told once. */
   shown: ReadonlySet<string>;
 }
@@ -76,11 +79,12 @@ export class Looks {
     const { feeds } = announcer;
     if (feeds.closed) return undefined;
     // All of one moment: what is told from here on is behind the view.
-    const behind: Behind = { place: feed.end, shown: NONE };
+    const place = feed.end;
     const { cursor } = feeds;
     const partial = feeds.partialOf(sessionId);
     const running = this.roster.driverOf(sessionId);
-    const { turnId, view } = running ?? (await this.stored(sessionId));
+    const { turnId, view, archived } = running ?? (await this.stored(sessionId));
+    const behind: Behind = { place, archived, shown: NONE };
     if (running === undefined) {
       behind.shown = new Set(view.messages.map(({ meta }) => meta.id));
       void this.letGo(sessionId, feed, behind);
@@ -90,10 +94,10 @@ export class Looks {
   }
 
   /** The session as it is on disk, where no driver knows better. */
-  private async stored(sessionId: string): Promise<{ readonly turnId: string; readonly view: SessionView }> {
+  private async stored(sessionId: string): Promise<Pick<RunningTurn, 'turnId' | 'view' | 'archived'>> {
     const { store } = this.roster;
     const session = await store.load(sessionId);
-    if (session === undefined) return { turnId: '', view: NOTHING };
+    if (session === undefined) return { turnId: '', view: NOTHING, archived: 0 };
     this.roster.checkOwn(session.head);
     const { turnId, phase, inProgress, nextTurnId, waiting } = session.head;
     const ended = inProgress || turnId === null ? undefined : await readable(() => store.outcome(turnId));
@@ -108,7 +112,7 @@ export class Looks {
       approvals: asked.map((call) => approvalOf(sessionId, call)),
       reviews: session.reviews.map((review) => reviewOf(sessionId, review)),
     };
-    return { turnId: turnId ?? '', view };
+    return { turnId: turnId ?? '', view, archived: session.head.archived };
   }
 
   /**

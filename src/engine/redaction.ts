@@ -4,6 +4,7 @@
  */
 import type { EventBody, SessionView } from '../core/events.js';
 import type { Json } from '../core/json.js';
+import type { StoredMessage } from '../core/messages.js';
 import type { Settings } from './options.js';
 
 type Redact = NonNullable<Settings['redact']>;
@@ -53,16 +54,23 @@ export function redactEvent(redact: Redact, event: EventBody): EventBody {
   }
 }
 
+const shownBy =
+  (redact: Redact) =>
+  <E extends EventBody>(event: E): E =>
+    redactEvent(redact, event) as E;
+
+export function redactMessages(redact: Redact, list: readonly StoredMessage[]): readonly StoredMessage[] {
+  const shown = shownBy(redact);
+  return list.map(({ message, meta }) => ({ message: shown({ type: 'message', message, meta }).message, meta }));
+}
+
 /** A view shows of each thing what the event shows that tells it. */
 export function redactView(redact: Redact, view: SessionView): SessionView {
-  const shown = <E extends EventBody>(event: E): E => redactEvent(redact, event) as E;
+  const shown = shownBy(redact);
   const { messages, partial, approvals, reviews, outcome } = view;
   return {
     ...view,
-    messages: messages.map(({ message, meta }) => ({
-      message: shown({ type: 'message', message, meta }).message,
-      meta,
-    })),
+    messages: redactMessages(redact, messages),
     partial: partial.map(({ messageId, delta }) => ({
       messageId,
       delta: shown({ type: 'delta', messageId, delta }).delta,

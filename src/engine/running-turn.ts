@@ -34,6 +34,11 @@ export class RunningTurn {
     return this.driver.turnId;
   }
 
+  /** How many messages compactions have taken out of the list. */
+  get archived(): number {
+    return this.driver.head.archived;
+  }
+
   /** What people may see of the session, as far as it is on disk (I9); what the model is saying is noted elsewhere. */
   get view(): SessionView {
     const { head, records, sessionId } = this.driver;

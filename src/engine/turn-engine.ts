@@ -4,7 +4,7 @@
  */
 import type { DecisionResult } from '../core/batch.js';
 import type { ToolDescription } from '../core/describe-tools.js';
-import type { Approval, FollowEvent, Review, TurnOutcome } from '../core/events.js';
+import type { Approval, FollowEvent, Review, SessionEvents, TurnOutcome } from '../core/events.js';
 import type { Json } from '../core/json.js';
 import type { Message, StoredMessage, ToolOutput, Usage } from '../core/messages.js';
 import type { BackupProgress } from '../core/ports.js';
@@ -82,7 +82,7 @@ export interface TurnEngine<X = Json> {
    * `return()`, and when the engine has closed. Iterating throws: @throws {TurnError} TURN_DAMAGED, TURN_STORE_FAILED,
    * TURN_ENGINE_CLOSING once the engine is closed. @throws {TypeError} also for a session of another agent.
    */
-  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent>;
+  follow(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FollowEvent> & SessionEvents;
   /**
    * Gives every interrupted turn of this agent its verdict, newest first; call it at start-up.
    * @throws {TypeError} names the option. @throws {TurnError} TURN_STORE_FAILED where the turns cannot even be found,
