@@ -8,14 +8,24 @@ import type { AssistantPart, StoredMessage, ToolOutput } from '../core/messages.
 import type { ModelDelta } from '../core/model.js';
 import { NOTES } from './specification.js';
 import { CallIds, type Input, idAt, inputOf } from './ui-calls.js';
-import { type Chunk, decisionChunk, fileChunks, missingTurn, outputChunk, sourceChunks } from './ui-parts.js';
-import { BEGINNING, nothingOf, type PartTold, type Place } from './ui-place.js';
+import {
+  type Chunk,
+  decisionChunk,
+  endChunk,
+  fileChunks,
+  missingTurn,
+  outputChunk,
+  sourceChunks,
+  type Told,
+} from './ui-parts.js';
+import { BEGINNING, further, nothingOf, type PartTold, type Place, toldOf } from './ui-place.js';
+import { isEnough, isIdle, messagesOf, type View } from './ui-view.js';
 
 type Kind = 'text' | 'reasoning';
 const isKind = (type: string): type is Kind => type === 'text' || type === 'reasoning';
 
 export class UIChunks {
-  /** Which turn it is, and what the client has of it: goes with every event. */
+  /** Which turn it is, and what the client has of it. */
   place: Place;
   /** The turn is over for the client: nothing more comes. */
   ended = false;
@@ -32,7 +42,7 @@ export class UIChunks {
   private readonly inputs = new Map<string, Input>();
   private readonly available = new Set<string>();
   private readonly calls = new CallIds();
-  private chunks: Chunk[] = [];
+  private told: Told[] = [];
 
   /** `after`: where the client is. It names its turn, which may have ended meanwhile; of another turn it has nothing. */
   constructor(turnId: string | undefined, after: Place) {
@@ -43,15 +53,27 @@ export class UIChunks {
     }
   }
 
-  /** What the event adds; often nothing. */
-  take(event: FollowEvent): readonly Chunk[] {
-    this.chunks = [];
-    if (event.type === 'snapshot') this.takeView(event);
+  /** A part of what the client lacks may be in the archive. */
+  needsArchive(event: FollowEvent): boolean {
+    return event.type === 'snapshot' && !isEnough(event, this.place);
+  }
+
+  /** What the event adds; often nothing. `archived`: what compactions took out of the list of a view. */
+  take(event: FollowEvent, archived: readonly StoredMessage[]): readonly Told[] {
+    this.told = [];
+    if (event.type === 'snapshot') this.takeView(event, archived);
     else {
       this.settleOn(event.turnId);
       if (event.turnId === this.place.turnId) this.takeEvent(event);
     }
-    return this.chunks;
+    this.mark();
+    return this.told;
+  }
+
+  /** With the last chunk a part is whole: whoever is cut off behind it, even within a long view, has that part. */
+  private mark(): void {
+    const last = this.told.pop();
+    if (last !== undefined) this.told.push({ ...last, place: this.place });
   }
 
   private takeEvent(event: FollowEvent): void {
@@ -83,31 +105,31 @@ export class UIChunks {
   }
 
   /** Everything of the turn that the client has not been told. */
-  private takeView(view: FollowEvent & { readonly type: 'snapshot' }): void {
-    if (this.place.turnId === '' && !view.inProgress) {
+  private takeView(view: View, archived: readonly StoredMessage[]): void {
+    if (isIdle(this.place, view)) {
       this.ended = true;
       return;
     }
     this.settleOn(view.turnId);
     const { turnId } = this.place;
-    const own = view.messages.filter(({ meta }) => meta.turnId === turnId);
-    const told = own.findIndex(({ meta }) => meta.id === this.place.last);
-    for (const [index, stored] of own.entries()) {
-      if (index > told) this.takeMessage(stored);
-      else this.calls.learn(stored);
-    }
+    const { told, untold } = messagesOf(view, archived, this.place);
+    for (const stored of told) this.calls.learn(stored);
+    for (const stored of untold) this.takeMessage(stored);
     const isCurrent = view.turnId === turnId;
     const partial = isCurrent ? view.partial : [];
     // The client may hold pieces of an answer that will never be one.
     this.discard(({ messageId }) => !partial.some((piece) => piece.messageId === messageId));
     const left = new Map(this.place.partials.map((one) => [one.messageId, { ...one }]));
-    for (const { messageId, delta } of partial) this.sayRest(messageId, delta, left.get(messageId));
+    for (const { messageId, delta } of partial) {
+      this.sayRest(messageId, delta, left.get(messageId));
+      this.mark();
+    }
     if (isCurrent) {
       for (const approval of view.approvals) this.ask(approval);
       if (view.outcome !== null) this.end(view.outcome);
-    } else if (own.length > 0 || this.begun || this.returns) this.end(undefined);
+    } else if (told.length + untold.length > 0 || this.begun || this.returns) this.end(undefined);
     else if (turnId !== view.nextTurnId) {
-      this.chunks.push(missingTurn(turnId));
+      this.told.push({ chunk: missingTurn(turnId), place: this.place });
       this.ended = true;
     }
   }
@@ -120,9 +142,9 @@ export class UIChunks {
   private add(chunk: Chunk): void {
     if (!this.begun) {
       this.begun = true;
-      this.chunks.push({ type: 'start', messageId: this.place.turnId });
+      this.told.push({ chunk: { type: 'start', messageId: this.place.turnId }, place: this.place });
     }
-    this.chunks.push(chunk);
+    this.told.push({ chunk, place: this.place });
   }
 
   /** A step for every answer; within one that the client has a part of, no second one begins. */
@@ -135,16 +157,6 @@ export class UIChunks {
     if (this.place.partials.some((told) => told.messageId === messageId)) return;
     this.add({ type: 'start-step' });
     this.place = { ...this.place, partials: [...this.place.partials, nothingOf(messageId)] };
-  }
-
-  private toldOf(messageId: string): PartTold {
-    return this.place.partials.find((told) => told.messageId === messageId) ?? nothingOf(messageId);
-  }
-
-  private note(messageId: string, change: (told: PartTold) => Partial<PartTold>): void {
-    const { place } = this;
-    const partials = place.partials.map((told) => (told.messageId === messageId ? { ...told, ...change(told) } : told));
-    this.place = { ...place, partials };
   }
 
   private leaveStep(): void {
@@ -197,7 +209,7 @@ export class UIChunks {
     this.inputs.delete(toolCallId);
     if (this.available.has(toolCallId)) return;
     this.available.add(toolCallId);
-    this.note(call.messageId, ({ calls }) => ({ calls: [...calls, call.toolCallId] }));
+    this.place = further(this.place, call.messageId, ({ calls }) => ({ calls: [...calls, call.toolCallId] }));
     this.add({ type: 'tool-input-available', toolCallId, toolName: call.toolName, input, ...more });
   }
 
@@ -210,18 +222,21 @@ export class UIChunks {
       this.add({ type: `${kind}-start`, id: this.block.id, providerMetadata: { [NOTES]: { messageId } } });
     }
     this.add({ type: `${kind}-delta`, id: this.block.id, delta: text });
-    this.note(messageId, (told) => ({ [kind]: told[kind] + text.length }));
+    this.place = further(this.place, messageId, (told) => ({ [kind]: told[kind] + text.length }));
   }
 
   private takeMessage(stored: Pick<StoredMessage, 'message' | 'meta'>): void {
     const { message, meta } = stored;
     if (message.role === 'assistant') {
-      const told = { ...this.toldOf(meta.id) };
+      const told = { ...toldOf(this.place, meta.id) };
       // Where the next answer is on its way already, this one was told in its time, but for the results of its calls.
       const isPast = this.step !== meta.id && this.entered.has(meta.id);
       if (!isPast) this.enter(meta.id);
       this.calls.learn(stored);
-      for (const part of message.content) this.takePart(part, meta.id, told);
+      for (const part of message.content) {
+        this.takePart(part, meta.id, told);
+        this.mark();
+      }
       if (!isPast) this.closeBlock();
       for (const chunk of sourceChunks(meta)) this.add(chunk);
     } else if (message.role === 'tool') {
@@ -230,6 +245,7 @@ export class UIChunks {
     } else return;
     const { place } = this;
     this.place = { ...place, last: meta.id, partials: place.partials.filter(({ messageId }) => messageId !== meta.id) };
+    this.mark();
   }
 
   /** `told`: how much of the texts that follow the client has. */
@@ -270,14 +286,10 @@ export class UIChunks {
     this.place = { ...this.place, partials: this.place.partials.filter((told) => !which(told)) };
   }
 
-  /** undefined: the turn is over, and another one has taken the place of its outcome. */
   private end(outcome: TurnOutcome | undefined): void {
     this.discard(() => true);
     this.leaveStep();
-    if (outcome?.status === 'cancelled') this.add({ type: 'abort' });
-    else if (outcome?.status === 'failed' || outcome?.status === 'abandoned') {
-      this.add({ type: 'error', errorText: outcome.reason ?? outcome.status });
-    } else this.add({ type: 'finish' });
+    this.add(endChunk(outcome));
     this.ended = true;
   }
 }

@@ -2,10 +2,10 @@
  * Owns the body that `useChat` reads: one turn as Server-Sent Events, pulled at the pace of its reader.
  * Must not know what the chunks mean.
  */
-import type { FollowEvent } from '../core/events.js';
+import type { SessionEvents } from '../core/events.js';
 import { checkFields } from '../core/fields.js';
 import { UIChunks } from './ui-chunks.js';
-import { placeOf, placeText } from './ui-place.js';
+import { type Place, placeOf, placeText } from './ui-place.js';
 
 export interface UIMessageStreamOptions {
   /**
@@ -29,11 +29,12 @@ export const UI_MESSAGE_STREAM_HEADERS = {
  * One turn as a UI message stream of the AI SDK 5, 6 or 7: `events` are those of `engine.follow(sessionId)`. It ends
  * with `[DONE]` when the turn has; without it where `events` end before (the process closes): the client reconnects.
  * Approvals are parts of the type `data-approval`, text that counts for nothing is named by `data-discarded`. What
- * `events` throw is the error of the stream.
+ * `events` throw is the error of the stream. Whoever hands in events of its own gives them the `archive` of those of
+ * `follow()`: it has what compactions took out of the turn.
  * @throws {TypeError} names the option.
  */
 export function toUIMessageStream(
-  events: AsyncIterable<FollowEvent>,
+  events: SessionEvents,
   options: UIMessageStreamOptions = {},
 ): ReadableStream<Uint8Array> {
   checkStream(events, options);
@@ -45,29 +46,37 @@ export function toUIMessageStream(
   };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      for (;;) {
-        const { done, value } = await source.next();
-        if (done === true) return controller.close();
-        const frames = chunks.take(value).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-        if (chunks.ended) frames.push('data: [DONE]\n\n');
-        // The place stands in front of the last frame: a client that has it has all frames of the event.
-        const last = frames.pop();
-        if (last === undefined) continue;
-        frames.push(`id: ${placeText(chunks.place)}\n${last}`);
-        controller.enqueue(encoder.encode(frames.join('')));
-        if (!chunks.ended) return;
-        controller.close();
-        return leave();
+      try {
+        for (;;) {
+          const { done, value } = await source.next();
+          if (done === true) return controller.close();
+          const archived = chunks.needsArchive(value) ? await events.archive() : [];
+          const frames = chunks.take(value, archived).map(({ chunk, place }) => frameOf(JSON.stringify(chunk), place));
+          if (chunks.ended) frames.push(frameOf('[DONE]', chunks.place));
+          if (frames.length === 0) continue;
+          controller.enqueue(encoder.encode(frames.join('')));
+          if (!chunks.ended) return;
+          controller.close();
+          return leave();
+        }
+      } catch (thrown) {
+        await leave();
+        throw thrown;
       }
     },
     cancel: leave,
   });
 }
 
+const frameOf = (data: string, place: Place): string => `id: ${placeText(place)}\ndata: ${data}\n\n`;
+
 /** @throws {TypeError} names the option. */
-function checkStream(events: AsyncIterable<FollowEvent>, options: UIMessageStreamOptions): void {
+function checkStream(events: SessionEvents, options: UIMessageStreamOptions): void {
   if (typeof events?.[Symbol.asyncIterator] !== 'function') {
     throw new TypeError('toUIMessageStream needs the events of engine.follow(sessionId).');
+  }
+  if (typeof events.archive !== 'function') {
+    throw new TypeError('toUIMessageStream needs the events of engine.follow(sessionId) with their archive().');
   }
   checkFields(options, { turnId: true, after: true });
   const { turnId, after } = options;

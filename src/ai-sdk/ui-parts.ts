@@ -1,14 +1,22 @@
 /**
- * Owns the chunks that stand for one thing each: a decision, a result, a file, a source.
+ * Owns the chunks that stand for one thing each: a decision, a result, a file, a source, an end.
  * Must not know what came before them.
  */
+import type { TurnOutcome } from '../core/events.js';
 import type { FilePart, MessageMeta, ToolOutput } from '../core/messages.js';
 import { type Fields, isFields } from './specification.js';
+import type { Place } from './ui-place.js';
 
 /** One chunk of a UI message stream. */
 export interface Chunk {
   readonly type: string;
   readonly [field: string]: unknown;
+}
+
+/** A chunk, and where a client is that has it and all before it: never further, else it would miss something. */
+export interface Told {
+  readonly chunk: Chunk;
+  readonly place: Place;
 }
 
 /** A turn that the session does not have would be waited for without end. */
@@ -22,6 +30,13 @@ export const decisionChunk = (id: string, allow: boolean, by: string): Chunk => 
   id,
   data: { decided: { allow, by } },
 });
+
+/** undefined: the turn is over, and another one has taken the place of its outcome. */
+export function endChunk(outcome: TurnOutcome | undefined): Chunk {
+  if (outcome?.status === 'cancelled') return { type: 'abort' };
+  if (outcome?.status !== 'failed' && outcome?.status !== 'abandoned') return { type: 'finish' };
+  return { type: 'error', errorText: outcome.reason ?? outcome.status };
+}
 
 export function outputChunk(toolCallId: string, output: ToolOutput): Chunk {
   const denied = output.type === 'execution-denied';

@@ -26,6 +26,15 @@ export interface Place {
 
 export const BEGINNING: Place = { turnId: '', last: '', partials: [] };
 
+export const toldOf = ({ partials }: Place, messageId: string): PartTold =>
+  partials.find((told) => told.messageId === messageId) ?? nothingOf(messageId);
+
+/** The client has got more of an answer that it has begun to get. */
+export function further(place: Place, messageId: string, more: (told: PartTold) => Partial<PartTold>): Place {
+  const partials = place.partials.map((told) => (told.messageId === messageId ? { ...told, ...more(told) } : told));
+  return { ...place, partials };
+}
+
 export function placeText({ turnId, last, partials }: Place): string {
   const told = partials.map(({ messageId, text, reasoning, calls }) => [messageId, text, reasoning, ...calls]);
   return Buffer.from(JSON.stringify([turnId, last, ...told])).toString('base64url');

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
+import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from 'ai';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toUIMessageStream, UI_MESSAGE_STREAM_HEADERS } from '../../src/ai-sdk/index.js';
@@ -11,6 +11,7 @@ import { placeOf, placeText } from '../../src/ai-sdk/ui-place.js';
 import { createTurnEngine, type FollowEvent, jsonSchema, type Model, type TurnEngine, tool } from '../../src/index.js';
 import { memoryStore } from '../../src/store/level-store.js';
 import { gate } from '../engine/waiting.js';
+import { framesIn, framesOf, picture, readingOf, shown, textIn } from './ui-client.js';
 
 type Content = Awaited<ReturnType<Model['call']>>['content'];
 type Step = (emit: Parameters<Model['call']>[1]['emit'], signal: AbortSignal) => Promise<Content> | Content;
@@ -84,16 +85,6 @@ const send = (transport: DefaultChatTransport<UIMessage>) =>
     abortSignal: undefined,
   });
 
-/** What the SDK makes of a stream, from nothing or on top of what a client has. */
-async function shown(stream: ReadableStream<UIMessageChunk>, message?: UIMessage): Promise<UIMessage> {
-  let last = message;
-  for await (const one of readUIMessageStream({ stream, ...(message && { message }), terminateOnError: true }))
-    last = one;
-  return last as UIMessage;
-}
-
-const textIn = (message: UIMessage): string =>
-  message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 const call = (id: string, at: string) =>
   ({ type: 'tool-call', toolCallId: id, toolName: 'look', input: { at } }) as const;
 const text = (value: string) => ({ type: 'text', text: value }) as const;
@@ -211,39 +202,6 @@ describe('a UI message stream', () => {
     if (start !== undefined)
       expect(discarded.map(({ data }) => data)).toContainEqual(start.providerMetadata['durable-turn']);
   });
-});
-
-interface Frame {
-  readonly id: string | undefined;
-  readonly chunk: string;
-}
-
-const framesIn = (body: string): readonly Frame[] =>
-  body.split('\n\n').flatMap((frame): readonly Frame[] => {
-    const data = /^data: (.*)$/m.exec(frame)?.[1];
-    return data === undefined ? [] : [{ id: /^id: (.*)$/m.exec(frame)?.[1], chunk: data }];
-  });
-
-const framesOf = async (stream: ReadableStream<Uint8Array>) => framesIn(await new Response(stream).text());
-
-/** What a person reads in frames, in the order of a message. */
-async function readingOf(frames: readonly Frame[], message?: UIMessage): Promise<UIMessage> {
-  const stream = new ReadableStream<UIMessageChunk>({
-    start(controller) {
-      for (const { chunk } of frames) if (chunk !== '[DONE]') controller.enqueue(JSON.parse(chunk));
-      controller.close();
-    },
-  });
-  return shown(stream, message);
-}
-
-const picture = (message: UIMessage) => ({
-  text: textIn(message),
-  reasoning: message.parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
-  calls: message.parts.flatMap((part: any) =>
-    part.type === 'tool-look' ? [[part.toolCallId, part.state, part.input, part.output]] : [],
-  ),
-  sources: message.parts.filter((part) => part.type === 'source-url').length,
 });
 
 describe('a client that comes back', () => {
@@ -378,6 +336,8 @@ describe('a client that comes back', () => {
 });
 
 describe('the stream', () => {
+  const uncompacted = (events: AsyncIterable<FollowEvent>) => Object.assign(events, { archive: async () => [] });
+
   it('goes at the pace of its reader, and ends its source when the reader leaves', async () => {
     let asked = 0;
     let left = false;
@@ -401,7 +361,7 @@ describe('the stream', () => {
         left = true;
       }
     }
-    const reader = toUIMessageStream(events()).getReader();
+    const reader = toUIMessageStream(uncompacted(events())).getReader();
     await reader.read();
     await sleep(20);
     expect(asked).toBeLessThan(5);
@@ -414,8 +374,8 @@ describe('the stream', () => {
     async function* broken(): AsyncGenerator<FollowEvent> {
       throw new Error('TURN_STORE_FAILED');
     }
-    await expect(new Response(toUIMessageStream(broken())).text()).rejects.toThrow('TURN_STORE_FAILED');
+    await expect(new Response(toUIMessageStream(uncompacted(broken()))).text()).rejects.toThrow('TURN_STORE_FAILED');
     async function* closed(): AsyncGenerator<FollowEvent> {}
-    expect(await new Response(toUIMessageStream(closed())).text()).toBe('');
+    expect(await new Response(toUIMessageStream(uncompacted(closed()))).text()).toBe('');
   });
 });

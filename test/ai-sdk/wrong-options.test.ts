@@ -28,4 +28,7 @@ it('a stream says which option is wrong instead of waiting for a turn that never
     expect(() => toUIMessageStream(engine.follow('s'), options as object)).toThrow(new TypeError(message));
   }
   expect(() => toUIMessageStream('s' as never)).toThrow('toUIMessageStream needs the events of engine.follow');
+  // Without what compactions took out, parts of a turn would be missing without a word.
+  const own = { [Symbol.asyncIterator]: () => engine.follow('s') };
+  expect(() => toUIMessageStream(own as never)).toThrow('engine.follow(sessionId) with their archive()');
 });
