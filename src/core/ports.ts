@@ -119,7 +119,8 @@ export interface TurnStore {
   markers(agent: string): Promise<readonly Marker[]>;
   /** Sessions of an agent with waiting input. */
   waitingInput(agent: string): Promise<readonly string[]>;
-  reviews(agent: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]>;
+  /** Of one session, or of all: what of another session or agent is stored is not in it. */
+  reviews(agent: string, sessionId?: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]>;
 
   /**
    * The heads of an agent's sessions in the order of their keys, read piece by piece while it is iterated: what is

@@ -56,9 +56,8 @@ export class People {
 
   async reviews(filter: { readonly sessionId?: string } = {}): Promise<readonly Review[]> {
     checkFilter(filter);
-    const all = await this.roster.store.reviews(this.roster.settings.agent);
-    const wanted = all.filter((review) => filter.sessionId === undefined || review.sessionId === filter.sessionId);
-    return wanted.map((review) => reviewOf(review.sessionId, review));
+    const found = await this.roster.store.reviews(this.roster.settings.agent, filter.sessionId);
+    return found.map((review) => reviewOf(review.sessionId, review));
   }
 
   /** Durable when it resolves; a turn that waits for it goes on. */

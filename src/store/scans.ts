@@ -66,9 +66,11 @@ export async function scanWaitingInput(tables: Tables, agent: string): Promise<r
 export async function scanReviews(
   tables: Tables,
   agent: string,
+  sessionId?: string,
 ): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
   const found: (ReviewRecord & { readonly sessionId: string })[] = [];
-  for await (const [key, bytes] of readable(tables, 'review')) {
+  const range = sessionId === undefined ? {} : keys.reviewsOfSession(sessionId);
+  for await (const [key, bytes] of readable(tables, 'review', range)) {
     const record = decodeRecord('review', key, bytes);
     if (!record.ok) continue;
     const value = record.value as unknown as { agent: string; sessionId: string; review: ReviewRecord };

@@ -114,8 +114,8 @@ export class LevelTurnStore implements TurnStore {
   waitingInput(agent: string): Promise<readonly string[]> {
     return this.#read((tables) => scans.scanWaitingInput(tables, agent));
   }
-  reviews(agent: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
-    return this.#read((tables) => scans.scanReviews(tables, agent));
+  reviews(agent: string, sessionId?: string): Promise<readonly (ReviewRecord & { readonly sessionId: string })[]> {
+    return this.#read((tables) => scans.scanReviews(tables, agent, sessionId));
   }
 
   async markers(agent: string): Promise<readonly Marker[]> {

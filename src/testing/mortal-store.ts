@@ -94,7 +94,7 @@ export class MortalStore implements TurnStore {
   outcome: TurnStore['outcome'] = (turnId) => this.whileAlive(() => this.inner.outcome(turnId));
   markers: TurnStore['markers'] = (agent) => this.whileAlive(() => this.inner.markers(agent));
   waitingInput: TurnStore['waitingInput'] = (agent) => this.whileAlive(() => this.inner.waitingInput(agent));
-  reviews: TurnStore['reviews'] = (agent) => this.whileAlive(() => this.inner.reviews(agent));
+  reviews: TurnStore['reviews'] = (agent, sessionId) => this.whileAlive(() => this.inner.reviews(agent, sessionId));
   sessions: TurnStore['sessions'] = (agent) => this.#listed(() => this.inner.sessions(agent));
   remove: TurnStore['remove'] = (sessionId) => this.whileAlive(() => this.inner.remove(sessionId));
   quarantine: TurnStore['quarantine'] = (sessionId, reason) =>

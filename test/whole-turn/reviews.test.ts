@@ -42,6 +42,16 @@ it('reviews() shows what was called, with which input and key, when, and what th
   expect(world.eventsOf('reviewRequested').map((event) => event.review)).toEqual([review]);
   expect(await engine.reviews({ sessionId: 's' })).toHaveLength(1);
   expect(await engine.reviews({ sessionId: 'other' })).toEqual([]);
+  // The store looks at that session only; its own suite says what it gives.
+  const { store } = world.process;
+  const asked: unknown[] = [];
+  const reviews = store.reviews.bind(store);
+  store.reviews = (...given) => {
+    asked.push(given);
+    return reviews(...given);
+  };
+  await engine.reviews({ sessionId: 's' });
+  expect(asked).toEqual([['agent', 's']]);
 });
 
 it('a review waits over any number of restarts, spends no attempt and never gets stale (case C27)', async () => {

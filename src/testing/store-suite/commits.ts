@@ -70,7 +70,10 @@ const stores: StoreCase = {
     same(await store.waitingInput('agent'), ['s'], 'waitingInput');
     same(await store.waitingInput('other'), [], 'waitingInput of another agent');
     same(await store.reviews('agent'), [{ ...reviewOf(call), sessionId: 's' }], 'reviews');
+    same(await store.reviews('agent', 's'), [{ ...reviewOf(call), sessionId: 's' }], 'reviews of its session');
+    same(await store.reviews('agent', 'another'), [], 'reviews of another session');
     same(await store.reviews('other'), [], 'reviews of another agent');
+    same(await store.reviews('other', 's'), [], 'reviews of its session for another agent');
     sameNames(await markedBy(store), ['s', 's2'], 'markers');
   },
 };
