@@ -168,13 +168,13 @@ export class Journal {
   }
 
   /**
-   * Changes what a record says without a step of its life: notes, approvals. One that is settled says all it has to:
-   * its output may be on disk only, and would be overwritten.
+   * Changes what a record says without a step of its life: notes, approvals. One whose output is on disk only stays as
+   * it is there: it would be overwritten.
    */
   amend(callId: string, change: CallChange): CallRecord {
     const call = this.records.get(callId);
     if (call === undefined) throw new Error(`no call ${callId} in the journal`);
-    if (isSettled(call)) return call;
+    if (isSettled(call) && call.output === null) return call;
     return this.replace(Object.assign({ ...call }, change));
   }
 

@@ -238,9 +238,11 @@ describe('what the journal writes', () => {
     expect(outputsOf(journal).slice(1)).not.toContain(false);
   });
 
-  it('writes nothing more of a settled call: a late note would take its output along', () => {
-    const journal = new Journal([settledCall(0)]);
-    expect(journal.amend('c0', { notes: ['late'] })).toEqual(settledCall(0));
+  it('takes no note for a call whose output is on disk only: it would be overwritten by nothing', () => {
+    const journal = new Journal(Array.from({ length: LOOP_WINDOW + 1 }, (_, n) => settledCall(n)));
+    journal.amend('c0', { notes: ['late'] });
     expect(journal.changedAll()).toEqual([]);
+    journal.amend('c1', { notes: ['late'] });
+    expect(journal.changedAll().map(({ callId, output }) => [callId, output !== null])).toEqual([['c1', true]]);
   });
 });

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readFolder } from '../../../src/store/folder-content.js';
 import { openLevelStore } from '../../../src/store/level-store.js';
 import { readLog } from '../../../src/store/leveldb/log-file.js';
+import { TOMBSTONES } from '../../../src/store/tombstones.js';
 import { bundle } from '../bundle.js';
 import { appended, textsOf } from '../fixtures.js';
 import { NaiveStore } from '../naive/naive-store.js';
@@ -116,7 +117,8 @@ describe('clear() is many batches, and never synced', () => {
 
     const own = join(scratch, 'own');
     const store = await openLevelStore({ path: own });
-    await store.commit(appended(undefined, id, texts(2_000)));
+    // Fewer than make the store compact behind it: LevelDB would begin another log.
+    await store.commit(appended(undefined, id, texts(TOMBSTONES / 2)));
     const written = readLog(readFileSync(logOf(own))).records.length;
     await store.remove(id);
     await store.close();
